@@ -40,8 +40,8 @@ ROLES = {
     "argv": ("char **",) * 2,
 }
 DIRECTIONS = ("in", "out", "inout")
-ACTIONS = ("hook", "flush", "next", "pass")
-EXPORTED = ("hook", "flush")
+ACTIONS = ("hook", "settle", "flush", "next", "pass")
+EXPORTED = ("hook", "settle", "flush")
 # Arrays whose type differs between the forms: how hooks get them (runtime/mpi/counts.h).
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
@@ -465,7 +465,10 @@ def gated_body(f):
         text += "    pw_gate_is_lasting();\n"
     if widen:
         text += f"{widen}\n"
-    text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
+    if call.action == "hook":
+        text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
+    else:
+        text += "    verdict = PW_PASS;\n"
     text += f"    if (verdict != PW_DONE) {{\n        pw_gate_pass();\n        rc = {straight};\n    }}\n"
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
@@ -481,7 +484,7 @@ def wrappers_source(calls):
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]
-    out += [wrapper(f) for c in calls if c.action == "hook" for f in c.forms()]
+    out += [wrapper(f) for c in calls if c.action in ("hook", "settle") for f in c.forms()]
     out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
     return "".join(out)
 

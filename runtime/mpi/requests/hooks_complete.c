@@ -185,26 +185,7 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
     return PW_DONE;
 }
 
-/* ---- calls by which a program learns that others are done ------------------------------------------------------- */
-
-/* These calls are wrapped because every wrapped call settles orphans on its way out of the gate. */
-pw_verdict pw_hook_Barrier(MPI_Comm comm, int *rc)
-{
-    (void)comm, (void)rc;
-    return PW_PASS;
-}
-
-pw_verdict pw_hook_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status, int *rc)
-{
-    (void)source, (void)tag, (void)comm, (void)status, (void)rc;
-    return PW_PASS;
-}
-
-pw_verdict pw_hook_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status, int *rc)
-{
-    (void)source, (void)tag, (void)comm, (void)flag, (void)status, (void)rc;
-    return PW_PASS;
-}
+/* ---- matched messages -------------------------------------------------------------------------------------------- */
 
 pw_verdict pw_hook_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status, int *rc)
 {

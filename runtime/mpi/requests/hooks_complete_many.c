@@ -195,9 +195,28 @@ static void gather_reads(const pw_batch *b)
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
 }
 
+/* MPI_Waitall, or MPI_Testall if there is a flag, of claimed operations. `ignored`: the program wants no statuses. */
+static int all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
+{
+    bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored, doubt = is_in_doubt(b);
+    int rc;
+
+    if (forgets)
+        expect_errors(b);
+    if (doubt)
+        mark_sources(b, statuses);
+    rc = flag ? pw_next.MPI_Testall(b->n, b->requests, flag, statuses)
+              : pw_next.MPI_Waitall(b->n, b->requests, statuses);
+    if (doubt)
+        unmark_sources(b, b->requests, statuses, rc);
+    if (forgets && rc == MPI_SUCCESS)
+        rc = recover_errors(b, b->requests);
+    return rc != MPI_SUCCESS || !flag || *flag ? all_done(b, b->requests, statuses, rc) : rc;
+}
+
 pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
 {
-    bool forgets = PW_MPI_IS_OPEN_MPI && statuses == MPI_STATUSES_IGNORE, doubt;
+    bool ignored = statuses == MPI_STATUSES_IGNORE;
     pw_verdict verdict;
     pw_batch b;
 
@@ -205,27 +224,16 @@ pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuse
         return verdict;
     pw_batch_await(&b);
     gather_reads(&b);
-    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
-    doubt = is_in_doubt(&b);
-    if (forgets)
-        expect_errors(&b);
-    if (doubt)
-        mark_sources(&b, statuses);
-    *rc = pw_next.MPI_Waitall(count, requests, statuses);
-    if (doubt)
-        unmark_sources(&b, requests, statuses, *rc);
-    if (forgets && *rc == MPI_SUCCESS)
-        *rc = recover_errors(&b, requests);
-    *rc = all_done(&b, requests, statuses, *rc);
+    *rc = all(&b, NULL, ignored ? b.statuses : statuses, ignored);
     pw_batch_close(&b);
     return PW_DONE;
 }
 
 pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses, int *rc)
 {
+    bool ignored = statuses == MPI_STATUSES_IGNORE;
     pw_verdict verdict;
     pw_batch b;
-    bool doubt;
 
     if (!flag)
         return PW_PASS;
@@ -233,219 +241,154 @@ pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Stat
         return verdict;
     if (pw_batch_is_held(&b))
         return none_yet(&b, flag, rc);
-    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
-    doubt = is_in_doubt(&b);
-    if (doubt)
-        mark_sources(&b, statuses);
-    *rc = pw_next.MPI_Testall(count, requests, flag, statuses);
-    if (doubt)
-        unmark_sources(&b, requests, statuses, *rc);
-    if (*rc != MPI_SUCCESS || *flag)
-        *rc = all_done(&b, requests, statuses, *rc);
+    *rc = all(&b, flag, ignored ? b.statuses : statuses, ignored);
     pw_batch_close(&b);
     return PW_DONE;
 }
 
-/* ---- any -------------------------------------------------------------------------------------------------------- */
+/* ---- some, or any ----------------------------------------------------------------------------------------------- */
 
-/* MPI_Testany of the requests that MPI may complete. */
-static int test_any(pw_batch *b, int *place, int *flag, MPI_Status *status)
+/* A call that completes some requests, or one of them. The any-forms are some-forms of one place; `n` is how many were
+ * completed: MPI_UNDEFINED if no request was active. */
+typedef struct some_call {
+    bool any, waits;
+    int n, *indices; /* of the completed requests */
+    MPI_Status *statuses;
+} some_call;
+
+/* Asks MPI, which waits or not. */
+static int ask(const pw_batch *b, some_call *c, bool waits)
 {
-    bool hidden = pw_batch_hide(b);
-    int rc = pw_next.MPI_Testany(b->n, b->requests, place, flag, status);
+    int flag = 1, rc;
 
-    pw_batch_show(b);
-    if (hidden && rc == MPI_SUCCESS && *place == MPI_UNDEFINED)
-        *flag = 0;
+    if (!c->any)
+        return (waits ? pw_next.MPI_Waitsome : pw_next.MPI_Testsome)(b->n, b->requests, &c->n, c->indices, c->statuses);
+    rc = waits ? pw_next.MPI_Waitany(b->n, b->requests, c->indices, c->statuses)
+               : pw_next.MPI_Testany(b->n, b->requests, c->indices, &flag, c->statuses);
+    c->n = *c->indices != MPI_UNDEFINED ? 1 : flag ? MPI_UNDEFINED : 0;
     return rc;
 }
 
-/* MPI_Waitany, which tests as long as MPI must not complete some of the requests. */
-static int wait_any(pw_batch *b, int *place, MPI_Status *status)
+/* Tests the requests that MPI may complete. */
+static int test(pw_batch *b, some_call *c)
 {
-    int rc = MPI_SUCCESS, flag = 0;
+    bool hidden = pw_batch_hide(b);
+    int rc = ask(b, c, false);
 
+    pw_batch_show(b);
+    if (hidden && rc == MPI_SUCCESS && c->n == MPI_UNDEFINED)
+        c->n = 0;
+    return rc;
+}
+
+/* Tests, or waits: by tests as long as MPI must not complete some of the requests. */
+static int test_or_wait(pw_batch *b, some_call *c)
+{
+    if (!c->waits)
+        return test(b, c);
     while (pw_batch_is_held(b)) {
-        rc = test_any(b, place, &flag, status);
-        if (rc != MPI_SUCCESS || flag)
+        int rc = test(b, c);
+
+        if (rc != MPI_SUCCESS || c->n != 0)
             return rc;
         sched_yield();
     }
-    return pw_next.MPI_Waitany(b->n, b->requests, place, status);
+    return ask(b, c, true);
 }
 
-/* `place`: the request that MPI has named; MPI_UNDEFINED: none. */
-static int any_done(pw_batch *b, const MPI_Request *requests, int place, MPI_Status *status, int rc)
+/* The k-th status belongs to the request at indices[k]. */
+static int some_done(pw_batch *b, const some_call *c, int mpi_rc)
 {
+    bool well = mpi_rc == MPI_SUCCESS, refused = !well && pw_is_refusal(mpi_rc);
+    int rc = mpi_rc, next = 0, n = c->n == MPI_UNDEFINED || refused ? 0 : c->n;
     MPI_Comm comm = MPI_COMM_NULL;
-    bool named = place >= 0 && place < b->n && b->ops[place];
-    int error;
 
-    if (rc == MPI_SUCCESS) {
-        error = named ? pw_batch_settle(b, place, status, &comm) : MPI_SUCCESS;
-        return error == MPI_SUCCESS ? error : pw_pending_report(comm, error);
+    for (int k = 0; k < n; k++) {
+        int i = c->indices[k], error;
+
+        if (well)
+            pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
+        if (i < 0 || i >= b->n || !b->ops[i] || (!well && !pw_is_over(b->ops[i], b->requests[i], true) && c->any))
+            continue;
+        error = pw_batch_settle(b, i, well || (!c->any && went_well(&c->statuses[k], mpi_rc)) ? &c->statuses[k] : NULL,
+                                &comm);
+        if (error != MPI_SUCCESS)
+            rc = c->any ? error : fail_in_status(c->statuses, n, k, error, rc);
     }
-    if (named && pw_is_over(b->ops[place], requests[place], !pw_is_refusal(rc)))
-        pw_batch_settle(b, place, NULL, &comm);
-    settle_unnamed(b, requests);
-    return rc;
+    if (!well)
+        settle_unnamed(b, b->requests);
+    return rc != MPI_SUCCESS && well ? pw_pending_report(comm, rc) : rc;
 }
 
-/* Completes an operation that has failed before MPI had it, in place of MPI, whose request for it is not active. False:
- * there is none. */
-static bool any_failed(pw_batch *b, int *index, MPI_Status *status, int *rc)
+/* Completes an operation that has failed before MPI had it, in place of MPI, whose request for it is not active; or
+ * asks MPI. */
+static pw_verdict some(some_call *c, int count, MPI_Request *requests, int *rc)
 {
-    int place = pw_batch_failed(b);
+    pw_verdict verdict;
+    pw_batch b;
 
-    if (place < 0)
-        return false;
-    *index = place;
-    PMPI_Request_get_status(b->requests[place], &(int){0}, status);
-    *rc = any_done(b, b->requests, place, status, MPI_SUCCESS);
-    pw_batch_close(b);
-    return true;
+    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+        return verdict;
+    if (c->statuses == (c->any ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE))
+        c->statuses = b.statuses;
+    *c->indices = pw_batch_failed(&b);
+    if (*c->indices >= 0) {
+        c->n = 1;
+        *rc = MPI_SUCCESS;
+        PMPI_Request_get_status(requests[*c->indices], &(int){0}, c->statuses);
+    } else {
+        *c->indices = c->n = MPI_UNDEFINED;
+        *rc = test_or_wait(&b, c);
+    }
+    *rc = some_done(&b, c, *rc);
+    pw_batch_close(&b);
+    return PW_DONE;
+}
+
+static pw_verdict any(bool waits, int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status, int *rc)
+{
+    int place = MPI_UNDEFINED;
+    some_call c = {.any = true, .waits = waits, .n = MPI_UNDEFINED, .indices = &place, .statuses = status};
+    pw_verdict verdict = index && flag ? some(&c, count, requests, rc) : PW_PASS;
+
+    if (verdict == PW_DONE && (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)) {
+        *index = place;
+        *flag = c.n != 0;
+    }
+    return verdict;
 }
 
 pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status, int *rc)
 {
-    int place = MPI_UNDEFINED;
-    pw_verdict verdict;
-    pw_batch b;
-
-    if (!index)
-        return PW_PASS;
-    if (!pw_batch_open(&b, count, requests, rc, &verdict))
-        return verdict;
-    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
-    if (any_failed(&b, index, status, rc))
-        return PW_DONE;
-    *rc = wait_any(&b, &place, status);
-    if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
-        *index = place;
-    *rc = any_done(&b, requests, place, status, *rc);
-    pw_batch_close(&b);
-    return PW_DONE;
+    return any(true, count, requests, index, &(int){0}, status, rc);
 }
 
 pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status, int *rc)
 {
-    int place = MPI_UNDEFINED;
-    pw_verdict verdict;
-    pw_batch b;
-
-    if (!index || !flag)
-        return PW_PASS;
-    if (!pw_batch_open(&b, count, requests, rc, &verdict))
-        return verdict;
-    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
-    if (any_failed(&b, index, status, rc)) {
-        *flag = 1;
-        return PW_DONE;
-    }
-    *rc = test_any(&b, &place, flag, status);
-    if (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)
-        *index = place;
-    if (*rc != MPI_SUCCESS || *flag)
-        *rc = any_done(&b, requests, place, status, *rc);
-    pw_batch_close(&b);
-    return PW_DONE;
+    return any(false, count, requests, index, flag, status, rc);
 }
 
-/* ---- some ------------------------------------------------------------------------------------------------------- */
-
-/* The k-th status belongs to the request at indices[k]. */
-static int some_done(pw_batch *b, const MPI_Request *requests, int n, const int *indices, MPI_Status *statuses,
-                     int mpi_rc)
+static pw_verdict several(bool waits, int incount, MPI_Request *requests, int *outcount, int *indices,
+                          MPI_Status *statuses, int *rc)
 {
-    MPI_Comm comm = MPI_COMM_NULL;
-    bool refused = mpi_rc != MPI_SUCCESS && pw_is_refusal(mpi_rc);
-    int rc = mpi_rc, next = 0;
+    some_call c = {.waits = waits, .n = MPI_UNDEFINED, .indices = indices, .statuses = statuses};
+    pw_verdict verdict = outcount && indices ? some(&c, incount, requests, rc) : PW_PASS;
 
-    for (int k = 0; k < n && !refused; k++) {
-        int i = indices[k], error;
-
-        if (mpi_rc == MPI_SUCCESS)
-            pw_batch_begin(b, k, n, indices, statuses, &next);
-        if (i < 0 || i >= b->n || !b->ops[i])
-            continue;
-        if (mpi_rc != MPI_SUCCESS)
-            pw_is_over(b->ops[i], requests[i], true);
-        error = pw_batch_settle(b, i, went_well(&statuses[k], mpi_rc) ? &statuses[k] : NULL, &comm);
-        if (error != MPI_SUCCESS)
-            rc = fail_in_status(statuses, n, k, error, rc);
-    }
-    if (mpi_rc != MPI_SUCCESS)
-        settle_unnamed(b, requests);
-    return rc != MPI_SUCCESS && mpi_rc == MPI_SUCCESS ? pw_pending_report(comm, rc) : rc;
-}
-
-/* MPI_Testsome of the requests that MPI may complete. */
-static int test_some(pw_batch *b, int *n, int *indices, MPI_Status *statuses)
-{
-    bool hidden = pw_batch_hide(b);
-    int rc = pw_next.MPI_Testsome(b->n, b->requests, n, indices, statuses);
-
-    pw_batch_show(b);
-    if (hidden && rc == MPI_SUCCESS && *n == MPI_UNDEFINED)
-        *n = 0;
-    return rc;
-}
-
-/* MPI_Waitsome, which tests as long as MPI must not complete some of the requests. */
-static int wait_some(pw_batch *b, int *n, int *indices, MPI_Status *statuses)
-{
-    int rc;
-
-    while (pw_batch_is_held(b)) {
-        rc = test_some(b, n, indices, statuses);
-        if (rc != MPI_SUCCESS || *n != 0)
-            return rc;
-        sched_yield();
-    }
-    return pw_next.MPI_Waitsome(b->n, b->requests, n, indices, statuses);
-}
-
-typedef int some_fn(pw_batch *b, int *n, int *indices, MPI_Status *statuses);
-
-static pw_verdict some(some_fn *next, int incount, MPI_Request *requests, int *outcount, int *indices,
-                       MPI_Status *statuses, int *rc)
-{
-    int n = MPI_UNDEFINED, failed;
-    pw_verdict verdict;
-    pw_batch b;
-
-    if (!outcount || !indices)
-        return PW_PASS;
-    if (!pw_batch_open(&b, incount, requests, rc, &verdict))
-        return verdict;
-    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
-    failed = pw_batch_failed(&b);
-    if (failed >= 0) {
-        PMPI_Request_get_status(requests[failed], &(int){0}, statuses);
-        indices[0] = failed;
-        *outcount = 1;
-        *rc = some_done(&b, requests, 1, indices, statuses, MPI_SUCCESS);
-        pw_batch_close(&b);
-        return PW_DONE;
-    }
-    *rc = next(&b, &n, indices, statuses);
-    if (*rc == MPI_SUCCESS || n != MPI_UNDEFINED)
-        *outcount = n;
-    *rc = some_done(&b, requests, n == MPI_UNDEFINED ? 0 : n, indices, statuses, *rc);
-    pw_batch_close(&b);
-    return PW_DONE;
+    if (verdict == PW_DONE && (*rc == MPI_SUCCESS || c.n != MPI_UNDEFINED))
+        *outcount = c.n;
+    return verdict;
 }
 
 pw_verdict pw_hook_Waitsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
                             int *rc)
 {
-    return some(wait_some, incount, requests, outcount, indices, statuses, rc);
+    return several(true, incount, requests, outcount, indices, statuses, rc);
 }
 
 pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
                             int *rc)
 {
-    return some(test_some, incount, requests, outcount, indices, statuses, rc);
+    return several(false, incount, requests, outcount, indices, statuses, rc);
 }
 
 /* ---- looking at some --------------------------------------------------------------------------------------------- */
@@ -467,82 +410,71 @@ static int settle_reported(pw_batch *b, int n, const int *indices, MPI_Status *s
     return rc;
 }
 
-/* Does what pw_batch_open does. Also returns false with PW_DONE and success if other threads have claimed some
- * operations, or MPI must not complete some yet: then none counts as complete. */
-static bool open_to_look(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
+/* Does what pw_batch_open does, and gives ignored statuses memory. If other threads have claimed some operations, or
+ * MPI must not complete some yet, none counts as complete: it returns false with PW_DONE and success. With PW_DONE,
+ * *found is 0. */
+static bool open_to_look(pw_batch *b, int n, const MPI_Request *requests, int *found, MPI_Status **statuses, int *rc,
+                         pw_verdict *verdict)
 {
-    bool open = pw_batch_open(b, n, requests, rc, verdict);
+    bool open = pw_batch_open(b, n, requests, rc, verdict), held = open && pw_batch_is_held(b);
 
-    if (*verdict == PW_DONE || (!b->elsewhere && !(open && pw_batch_is_held(b))))
-        return open;
-    if (open)
-        pw_batch_close(b);
-    *rc = MPI_SUCCESS;
-    *verdict = PW_DONE;
-    return false;
+    if (*verdict != PW_DONE && (b->elsewhere || held)) {
+        if (open)
+            pw_batch_close(b);
+        open = false;
+        *rc = MPI_SUCCESS;
+        *verdict = PW_DONE;
+    }
+    if (!open && *verdict == PW_DONE)
+        *found = 0;
+    if (open && (*statuses == MPI_STATUSES_IGNORE || *statuses == MPI_STATUS_IGNORE))
+        *statuses = b->statuses;
+    return open;
+}
+
+/* Ends a call that looks; MPI has reported n operations complete, as for settle_reported. */
+static pw_verdict close_look(pw_batch *b, int n, const int *indices, MPI_Status *statuses, int *rc)
+{
+    if (*rc == MPI_SUCCESS)
+        *rc = settle_reported(b, n, indices, statuses);
+    pw_batch_close(b);
+    return PW_DONE;
 }
 
 pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests, int *flag, MPI_Status *statuses,
                                           int *rc)
 {
-    pw_verdict verdict;
+    pw_verdict verdict = PW_PASS;
     pw_batch b;
 
-    if (!flag)
-        return PW_PASS;
-    if (!open_to_look(&b, count, requests, rc, &verdict)) {
-        if (verdict == PW_DONE)
-            *flag = 0;
+    if (!flag || !open_to_look(&b, count, requests, flag, &statuses, rc, &verdict))
         return verdict;
-    }
-    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Request_get_status_all(count, requests, flag, statuses);
-    if (*rc == MPI_SUCCESS && *flag)
-        *rc = settle_reported(&b, count, NULL, statuses);
-    pw_batch_close(&b);
-    return PW_DONE;
+    return close_look(&b, *flag ? count : 0, NULL, statuses, rc);
 }
 
 pw_verdict pw_hook_Request_get_status_any(int count, const MPI_Request *requests, int *index, int *flag,
                                           MPI_Status *status, int *rc)
 {
-    pw_verdict verdict;
+    pw_verdict verdict = PW_PASS;
     pw_batch b;
 
-    if (!index || !flag)
-        return PW_PASS;
-    if (!open_to_look(&b, count, requests, rc, &verdict)) {
-        if (verdict == PW_DONE)
-            *flag = 0;
+    if (!index || !flag || !open_to_look(&b, count, requests, flag, &status, rc, &verdict))
         return verdict;
-    }
-    status = status == MPI_STATUS_IGNORE ? b.statuses : status;
     *rc = pw_next.MPI_Request_get_status_any(count, requests, index, flag, status);
-    if (*rc == MPI_SUCCESS && *flag)
-        *rc = settle_reported(&b, 1, index, status);
-    pw_batch_close(&b);
-    return PW_DONE;
+    return close_look(&b, *flag ? 1 : 0, index, status, rc);
 }
 
 pw_verdict pw_hook_Request_get_status_some(int incount, const MPI_Request *requests, int *outcount, int *indices,
                                            MPI_Status *statuses, int *rc)
 {
-    pw_verdict verdict;
+    pw_verdict verdict = PW_PASS;
     pw_batch b;
 
-    if (!outcount || !indices)
-        return PW_PASS;
-    if (!open_to_look(&b, incount, requests, rc, &verdict)) {
-        if (verdict == PW_DONE)
-            *outcount = 0;
+    if (!outcount || !indices || !open_to_look(&b, incount, requests, outcount, &statuses, rc, &verdict))
         return verdict;
-    }
-    statuses = statuses == MPI_STATUSES_IGNORE ? b.statuses : statuses;
     *rc = pw_next.MPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
-    if (*rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
-        *rc = settle_reported(&b, *outcount, indices, statuses);
-    pw_batch_close(&b);
-    return PW_DONE;
+    return close_look(&b, *outcount != MPI_UNDEFINED ? *outcount : 0, indices, statuses, rc);
 }
 
 #endif

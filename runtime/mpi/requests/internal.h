@@ -6,14 +6,14 @@
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/requests/pending.h"
 
-/* ---- shared_request.c -------------------------------------------------------------------------------------------- */
+/* ---- pending.c --------------------------------------------------------------------------------------------------- */
 
 /*
  * Shared requests stand for no operation in particular: MPIs return one already complete request for every operation
  * that was done when its call returned, as most short sends are.
  */
 
-/* The shared request of Open MPI; NULL before pw_shared_request_find, or if that does not find it: then no request is
+/* The shared request of Open MPI; NULL before pw_pending_start, or if that does not find it: then no request is
  * recognised. */
 extern const void *pw_shared_request;
 
@@ -24,9 +24,6 @@ static inline bool pw_request_is_shared(MPI_Request request)
         return (const void *)(uintptr_t)request == pw_shared_request && pw_shared_request;
     return pw_mpich_request(request) >> 30 == 1;
 }
-
-/* Called once, when the MPI is known. */
-void pw_shared_request_find(void);
 
 /* ---- completion_batch.c ------------------------------------------------------------------------------------------ */
 

@@ -11,6 +11,7 @@
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/strategy/staging.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <stddef.h>
 
@@ -21,9 +22,12 @@ static pw_pending *of_node(pw_pending_node *node)
     return node ? (pw_pending *)((char *)node - offsetof(pw_pending, node)) : NULL;
 }
 
+const void *pw_shared_request;
+
 void pw_pending_start(void)
 {
-    pw_shared_request_find();
+    if (PW_MPI_IS_OPEN_MPI)
+        pw_shared_request = dlsym(RTLD_DEFAULT, "ompi_request_empty");
     atomic_fetch_sub_explicit(&pw_pending_live, 1, memory_order_release);
 }
 
