@@ -141,22 +141,10 @@ pw_status pw_block_staging_unpack(pw_block_staging *b)
     return b->is_whole ? move_whole(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
 }
 
-void pw_block_staging_called(pw_block_staging *b, bool again)
-{
-    pw_run *runs = pw_block_staging_runs(b);
-
-    for (int64_t i = 0; i < b->runs; i++) {
-        if (PW_MPI_IS_OPEN_MPI && again)
-            runs[i].dense_type.made = false;
-        pw_dense_type_give(&runs[i].dense_type);
-    }
-}
-
 void pw_block_staging_close(pw_block_staging *b)
 {
     const pw_run *runs = pw_block_staging_runs(b);
 
-    pw_block_staging_called(b, false);
     for (int64_t i = 0; i < b->runs; i++)
         if (runs[i].owner)
             pw_layout_unref(runs[i].buffer.layout);

@@ -25,7 +25,6 @@ typedef struct pw_run {
     bool owner;  /* the run holds a reference of its own to the buffer's layout */
     struct pw_inbound *inbound; /* as in pw_staging; belongs to the staging buffer of the side */
     void *under_way;            /* as in pw_staging, between begin and finish */
-    pw_dense_type dense_type;
 } pw_run;
 
 /* Plain data: may be moved. */
@@ -56,12 +55,7 @@ void pw_block_staging_expect(pw_block_staging *b);
 /* Pack the blocks that MPI reads, and unpack those that MPI has written. Both do nothing on an empty staging buffer. */
 pw_status pw_block_staging_pack(pw_block_staging *b);
 pw_status pw_block_staging_unpack(pw_block_staging *b);
-/* Called when MPI's function has returned, even if the operation is still under way: frees the dense types that were
- * made for this call only. `again`: the call is persistent. Open MPI looks at the types again in each start, so the
- * dense types of persistent calls live until MPI ends. */
-void pw_block_staging_called(pw_block_staging *b, bool again);
-/* Releases the staging buffer. Calls MPI only if pw_block_staging_called was not called before. A second call does
- * nothing. */
+/* Releases the staging buffer. A second call does nothing. */
 void pw_block_staging_close(pw_block_staging *b);
 
 /* ---- for the two ways of opening --------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ static bool is_telling(const known *k)
 /* The sums over all blocks that lie in the staging buffer. */
 typedef struct tally {
     known few[FEW];
-    int64_t runs, staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
+    int64_t staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
     pw_message leading; /* the message of the largest staged block, where blocks that must be staged come first; bytes
                            0: there is none */
 } tally;
@@ -134,7 +134,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
     pw_status status = PW_OK;
     known own;
 
-    t->runs = t->staged = t->bytes = t->pieces = 0;
+    t->staged = t->bytes = t->pieces = 0;
     t->leading = (pw_message){.buffer = {.bytes = 0}};
     for (int i = 0; i < side->blocks; i++) {
         known *k = i < FEW ? &t->few[i] : &own;
@@ -145,10 +145,7 @@ static pw_status add_up(const pw_side *side, tally *t, bool *needed)
         how = k->how;
         if (how == IS_IMPOSSIBLE)
             status = PW_ERR_UNSUPPORTED;
-        if (how == IN_PLACE || how == IS_IMPOSSIBLE)
-            continue;
-        t->runs++;
-        if (how == IN_PLACE_AS_BYTES)
+        if (how != IS_STAGED && how != IS_COPIED)
             continue;
         t->staged++;
         if (__builtin_add_overflow(place_of(side, &k->m, t->bytes), k->m.buffer.bytes, &t->bytes))
@@ -185,7 +182,7 @@ typedef struct stand_in {
 
 static bool take_arrays(pw_block_staging *b, const pw_side *side, const tally *t, stand_in *s)
 {
-    int64_t n = side->blocks, runs = t->runs * (int64_t)sizeof(pw_run), types = n * (int64_t)sizeof(MPI_Datatype);
+    int64_t n = side->blocks, runs = t->staged * (int64_t)sizeof(pw_run), types = n * (int64_t)sizeof(MPI_Datatype);
 
     b->array_bytes = runs + n * (int64_t)sizeof(MPI_Aint) + types;
     b->arrays = pw_pool_take(b->array_bytes);
@@ -214,17 +211,13 @@ static void keep_block(const pw_block_staging *b, const pw_side *side, const sta
     set_displ(side, s, i, side->displs.wide ? away + pw_displ_at(side->displs, i) : 0);
 }
 
-/* Leaves a block in place: MPI gets a type of its bytes, and its run moves nothing. */
+/* Leaves a block in place: MPI gets a type of its bytes. */
 static bool keep_bytes(pw_block_staging *b, const pw_side *side, const stand_in *s, int i, const pw_message *m)
 {
-    pw_run *run = &b->many[b->runs];
     int64_t away = (intptr_t)m->buffer.base - (intptr_t)b->whole.data;
 
-    *run = (pw_run){.use = 0};
-    if (!pw_dense_type_take(m->buffer.bytes, &run->dense_type))
+    if (!pw_dense_type_get(m->buffer.bytes, &s->types[i]))
         return false;
-    b->runs++;
-    s->types[i] = run->dense_type.type;
     set_displ(side, s, i, away + m->entry->layout->nest->lo);
     return true;
 }
@@ -250,14 +243,13 @@ static bool stage_block(pw_block_staging *b, const pw_side *side, const stand_in
     pw_run *run = &b->many[b->runs];
 
     *run = (pw_run){.buffer = m->buffer, .at = at, .use = pw_side_use(side, i)};
-    if (!can_be_part(b, m, &run->by_cpu) || !pw_dense_type_take(m->entry->size, &run->dense_type))
+    if (!can_be_part(b, m, &run->by_cpu) || !pw_dense_type_get(m->entry->size, &s->types[i]))
         return false;
     if (run->buffer.layout && run->buffer.layout != b->whole.buffer.layout) {
         pw_layout_ref(run->buffer.layout);
         run->owner = true;
     }
     b->runs++;
-    s->types[i] = run->dense_type.type;
     set_displ(side, s, i, at);
     return true;
 }
@@ -266,7 +258,7 @@ static bool stage_block(pw_block_staging *b, const pw_side *side, const stand_in
  * has room for the sums of the first look. */
 static bool has_room(const pw_block_staging *b, const tally *t, int64_t at, int64_t bytes)
 {
-    return b->runs < t->runs && bytes <= t->bytes - at;
+    return b->runs < t->staged && bytes <= t->bytes - at;
 }
 
 static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *t, const stand_in *s)
@@ -279,7 +271,7 @@ static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *
         handling how = i < FEW ? t->few[i].how : handling_of(side, i, &own);
         int64_t at = how == IS_STAGED || how == IS_COPIED ? place_of(side, m, end) : end;
 
-        if (how == IN_PLACE || (how == IN_PLACE_AS_BYTES && !(has_room(b, t, at, 0) && keep_bytes(b, side, s, i, m)))) {
+        if (how == IN_PLACE || (how == IN_PLACE_AS_BYTES && !keep_bytes(b, side, s, i, m))) {
             keep_block(b, side, s, i);
         } else if (how == IN_PLACE_AS_BYTES) {
             continue;

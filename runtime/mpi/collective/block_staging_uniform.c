@@ -127,7 +127,7 @@ static bool take_arrays(pw_block_staging *b, const pw_side *side, const survey *
 
 /* Lists the runs, and turns the side into its stand-in. */
 static void fill(pw_block_staging *b, pw_side *side, const pw_side *joined, manner how, listing *l,
-                 pw_dense_type dense_type)
+                 MPI_Datatype dense_type)
 {
     pw_run *runs = pw_block_staging_runs(b);
     survey s;
@@ -141,10 +141,9 @@ static void fill(pw_block_staging *b, pw_side *side, const pw_side *joined, mann
         runs[i].buffer.offset = b->whole.buffer.offset;
         runs[i].buffer.place = b->whole.buffer.place;
     }
-    runs[0].dense_type = dense_type;
     b->is_whole = !how.apart && s.runs == 1 && runs[0].at == 0 && runs[0].buffer.bytes == b->whole.buffer.bytes;
     side->buf = b->whole.data;
-    side->type = dense_type.type;
+    side->type = dense_type;
     if (l->displs)
         side->displs.at = l->displs;
 }
@@ -183,7 +182,7 @@ pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
     manner how = {.grain = 1};
     pw_side joined;
     pw_status status;
-    pw_dense_type dense_type;
+    MPI_Datatype dense_type;
     survey s;
 
     if (!is_possible(entry, side, how, &joined, &s))
@@ -207,7 +206,7 @@ pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
     status = pw_operand_stage(&b->whole, &m);
     if (status != PW_OK)
         return status;
-    if (!take_arrays(b, side, &s) || !pw_dense_type_take(l.size, &dense_type))
+    if (!take_arrays(b, side, &s) || !pw_dense_type_get(l.size, &dense_type))
         return PW_ERR_NOMEM;
     if (side->form == PW_SIDE_VARYING)
         l.displs = b->many ? (void *)(b->many + s.runs) : b->arrays;

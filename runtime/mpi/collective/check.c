@@ -4,12 +4,6 @@
 
 /* ---- which sides matter ------------------------------------------------------------------------------------------ */
 
-static void use(pw_side *side, int blocks, unsigned how)
-{
-    side->blocks = blocks;
-    side->use = how;
-}
-
 /* Returns whether `root` is a rank: then this process is the root, or exchanges data with it. Otherwise the
  * communicator is an intercommunicator and the root is in this process's own group: `root` is MPI_ROOT on the root and
  * MPI_PROC_NULL elsewhere. Only the root of that group takes part, without a block of its own. */
@@ -30,90 +24,39 @@ static bool is_valid_root(const pw_collective *c)
     return c->group->between_groups && (is_root(c) || c->root == MPI_PROC_NULL);
 }
 
-static void check_bcast(pw_collective *c)
+static void use(pw_side *side, int blocks, const bool *absent, unsigned how)
 {
-    if (is_root(c) || faces_root(c))
-        use(&c->send, 1, is_root(c) ? PW_USE_READ : PW_USE_WRITE);
+    side->blocks = blocks;
+    side->absent = absent;
+    side->use = blocks > 0 ? how : 0;
 }
 
-static bool check_gather(pw_collective *c)
+/* Returns whether the call has MPI_IN_PLACE where that means something on this rank. */
+static bool is_in_place(const pw_collective *c)
 {
-    bool in_place = c->send.buf == MPI_IN_PLACE;
+    const pw_side *side = c->family == PW_SCATTER ? &c->recv : &c->send;
 
-    if (is_root(c))
-        use(&c->recv, c->group->peers, PW_USE_WRITE);
-    if (!faces_root(c))
-        return true;
-    if (!in_place)
-        use(&c->send, 1, PW_USE_READ);
-    else
-        c->recv.own = c->group->rank;
-    return !in_place || is_root(c);
-}
-
-static bool check_scatter(pw_collective *c)
-{
-    bool in_place = c->recv.buf == MPI_IN_PLACE;
-
-    if (is_root(c))
-        use(&c->send, c->group->peers, PW_USE_READ);
-    if (!faces_root(c))
-        return true;
-    if (!in_place)
-        use(&c->recv, 1, PW_USE_WRITE);
-    return !in_place || is_root(c);
-}
-
-static bool check_allgather(pw_collective *c)
-{
-    bool in_place = c->send.buf == MPI_IN_PLACE;
-
-    use(&c->recv, c->group->peers, PW_USE_WRITE);
-    if (in_place)
-        c->recv.own = c->group->rank;
-    else
-        use(&c->send, 1, PW_USE_READ);
-    return !in_place || !c->group->between_groups;
-}
-
-static bool check_alltoall(pw_collective *c)
-{
-    bool in_place = c->send.buf == MPI_IN_PLACE;
-
-    use(&c->recv, c->group->peers, in_place ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE);
-    if (!in_place)
-        use(&c->send, c->group->peers, PW_USE_READ);
-    return !in_place || !c->group->between_groups;
-}
-
-static bool check_neighbours(pw_collective *c)
-{
-    bool to_all = c->family == PW_NEIGHBOUR_ALLGATHER;
-    const pw_neighbours *n = &c->group->neighbours;
-
-    use(&c->send, to_all ? 1 : n->out, PW_USE_READ);
-    use(&c->recv, n->in, PW_USE_WRITE);
-    if (n->some_absent) {
-        c->recv.absent = n->absent;
-        c->send.absent = to_all ? NULL : n->absent;
-    }
-    return c->group->has_neighbours;
+    return c->family != PW_BCAST && c->family < PW_NEIGHBOUR_ALLGATHER && (c->family > PW_SCATTER || faces_root(c)) &&
+           side->buf == MPI_IN_PLACE;
 }
 
 /* Returns false if the call must be left to MPI. */
 static bool check_family(pw_collective *c)
 {
-    if (c->family >= PW_NEIGHBOUR_ALLGATHER)
-        return check_neighbours(c);
-    if (c->family <= PW_SCATTER && !is_valid_root(c))
+    bool rooted = c->family <= PW_SCATTER, in_place = is_in_place(c);
+    pw_blocks b;
+
+    if (rooted ? !is_valid_root(c) : c->family >= PW_NEIGHBOUR_ALLGATHER && !c->group->has_neighbours)
         return false;
-    switch (c->family) {
-    case PW_BCAST: check_bcast(c); return true;
-    case PW_GATHER: return check_gather(c);
-    case PW_SCATTER: return check_scatter(c);
-    case PW_ALLGATHER: return check_allgather(c);
-    default: return check_alltoall(c);
-    }
+    if (in_place && (rooted ? !is_root(c) : c->group->between_groups))
+        return false;
+    b = pw_blocks_of(c->family, &c->send, &c->recv, c->root, c->group);
+    use(&c->send, b.send, b.absent_send, c->family == PW_BCAST && !is_root(c) ? PW_USE_WRITE : PW_USE_READ);
+    use(&c->recv, b.recv, b.absent_recv,
+        in_place && c->family == PW_ALLTOALL ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE);
+    if (in_place && (c->family == PW_GATHER || c->family == PW_ALLGATHER))
+        c->recv.own = c->group->rank;
+    return true;
 }
 
 /* MPI sends nothing on from the receive buffers of these. A call has many peers, of which the channel names none. */

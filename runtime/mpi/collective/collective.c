@@ -6,8 +6,10 @@
 #include "runtime/mpi/collective/collective.h"
 
 #include "runtime/mpi/collective/block_staging.h"
+#include "runtime/mpi/collective/is_native.h"
 #include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/collective/self.h"
+#include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -73,44 +75,15 @@ static bool is_held(pw_operation *head)
     return o->remote && !pw_remote_request_is_over(o->remote);
 }
 
-static int call(pw_operation *head, const void *stand_in)
+static int call(const void *stand_in)
 {
-    operation *o = (operation *)head;
-    const pw_collective *c = stand_in;
-    bool again = c->way.mode == PW_PERSISTENT;
-    int rc = c->next(c);
-
-    pw_block_staging_called(&o->send, again);
-    pw_block_staging_called(&o->recv, again);
-    return rc;
+    return ((const pw_collective *)stand_in)->next(stand_in);
 }
 
 static const pw_operation_kind kind = {
     .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .is_held = is_held, .close = close};
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
-
-/* Returns whether a side lies in host memory. The buffer's address need not lie in any block if there are
- * displacements; without a GPU all memory is host memory. */
-static bool is_in_host_memory(const pw_side *side)
-{
-    return pw_memory_is_host(side->buf) &&
-           (side->form != PW_SIDE_VARYING ||
-            atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY);
-}
-
-/* Returns whether a side's type is known to leave the side to MPI, whatever the other arguments are. */
-static bool is_native(const pw_side *side)
-{
-    const pw_entry *entry;
-
-    if (side->form == PW_SIDE_NONE)
-        return true;
-    if (side->form == PW_SIDE_TYPED)
-        return false;
-    entry = pw_registry_learned(side->type);
-    return entry && !entry->layout && (!entry->dense || is_in_host_memory(side));
-}
 
 static void note(const pw_side *side)
 {
@@ -132,10 +105,14 @@ static pw_verdict call_and_note(const pw_collective *c, int *rc)
     return PW_DONE;
 }
 
-/* Returns whether this MPI can do with staging buffers in place of the program's. */
+/* Returns whether this MPI can do with staging buffers in place of the program's. In persistent collectives MPICH
+ * before 4.3 copies blocks from the send buffer when it makes the request, though the program need not have filled the
+ * buffer yet; it transfers nothing from the second start on, and frees types that it does not own. Only MPIs that are
+ * known to work are trusted. */
 static bool may_stage(const pw_collective *c)
 {
-    return c->way.mode != PW_PERSISTENT || pw_collective_restarts();
+    return c->way.mode != PW_PERSISTENT || pw_version_behind(PW_VERSION_MPICH) >= 4003 ||
+           pw_version_behind(PW_VERSION_OPEN_MPI) >= 5000;
 }
 
 static pw_status open_sides(operation *o, pw_collective *c)
@@ -266,7 +243,7 @@ pw_verdict pw_collective_call(pw_collective *c, int *rc)
         return call_with_remote(c, rc);
     if (has_remote && c->way.mode == PW_PERSISTENT)
         return init_with_remote(c, rc);
-    if ((is_native(&c->send) && is_native(&c->recv)) || !may_wait(c))
+    if (pw_sides_are_plain(&c->send, &c->recv) || !may_wait(c))
         return PW_PASS;
     return carry_out(c, pw_collective_check(c, rc), NULL, rc);
 }

@@ -44,9 +44,9 @@ typedef struct pw_operation_kind {
     int64_t bytes; /* size of the whole struct */
     pw_status (*pack)(pw_operation *o);
     pw_status (*unpack)(pw_operation *o);
-    int (*call)(pw_operation *o, const void *stand_in); /* calls the next function */
-    bool (*is_held)(pw_operation *o);                   /* as in pw_pending_ops; NULL: it never is */
-    void (*close)(pw_operation *o);                     /* closes the stand-ins; must not call MPI */
+    int (*call)(const void *stand_in); /* calls the next function */
+    bool (*is_held)(pw_operation *o);  /* as in pw_pending_ops; NULL: it never is */
+    void (*close)(pw_operation *o);    /* closes the stand-ins; must not call MPI */
 } pw_operation_kind;
 
 struct pw_operation {
@@ -60,7 +60,7 @@ struct pw_operation {
  */
 pw_status pw_operation_carry_out(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc);
 
-/* ---- collective.c, check.c, restart.c ---------------------------------------------------------------------------- */
+/* ---- collective.c, check.c ---------------------------------------------------------------------------- */
 
 /* How a buffer argument names its blocks. There is one block for each peer. */
 typedef enum pw_side_form {
@@ -137,12 +137,32 @@ typedef enum pw_collective_verdict {
     PW_COLLECTIVE_SOUND    /* the buffers may be staged */
 } pw_collective_verdict;
 
-/*
- * Returns whether persistent collectives of this MPI work with staging buffers. MPICH before 4.3 copies blocks from the
- * send buffer when it makes the request, though the program need not have filled the buffer yet; it transfers nothing
- * from the second start on, and frees types that it does not own. Only MPIs that are known to work are trusted.
- */
-bool pw_collective_restarts(void);
+/* How many blocks of each side matter on this rank, and which of them belong to neighbours that do not exist. */
+typedef struct pw_blocks {
+    int send, recv;
+    const bool *absent_send, *absent_recv;
+} pw_blocks;
+
+static inline __attribute__((always_inline)) pw_blocks pw_blocks_of(pw_collective_family family, const pw_side *send,
+                                                                    const pw_side *recv, int root,
+                                                                    const pw_communicator *group)
+{
+    /* On an intercommunicator, ranks of the root's group other than the root pass MPI_PROC_NULL, which is negative. */
+    bool in_place = send->buf == MPI_IN_PLACE, is_root = group->as_root == root, faces_root = root >= 0;
+    const pw_neighbours *n = &group->neighbours;
+    const bool *absent = n->some_absent ? n->absent : NULL;
+
+    switch (family) {
+    case PW_BCAST: return (pw_blocks){.send = is_root || faces_root};
+    case PW_GATHER: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
+    case PW_SCATTER:
+        return (pw_blocks){.send = is_root ? group->peers : 0, .recv = faces_root && recv->buf != MPI_IN_PLACE};
+    case PW_ALLGATHER: return (pw_blocks){.send = !in_place, .recv = group->peers};
+    case PW_ALLTOALL: return (pw_blocks){.send = in_place ? 0 : group->peers, .recv = group->peers};
+    case PW_NEIGHBOUR_ALLGATHER: return (pw_blocks){.send = 1, .recv = n->in, .absent_recv = absent};
+    default: return (pw_blocks){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
+    }
+}
 
 /* Checks the arguments of a call on this rank, and fills in the rest of its sides. */
 pw_collective_verdict pw_collective_check(pw_collective *c, int *rc);

@@ -52,9 +52,6 @@ typedef struct pw_communicator {
     int as_root; /* the argument `root` by which this process is the root: its rank, or MPI_ROOT */
     bool has_neighbours; /* false: there is no topology, or one that is not handled */
     pw_neighbours neighbours;
-    /* The bytes from which on a block may be read over a network (remote.h), by whether the call is one of neighbours;
-     * INT64_MAX: none may; 0: the ranks have not agreed. */
-    int64_t remote_least[2];
 } pw_communicator;
 
 /* Handle -> pw_communicator. */

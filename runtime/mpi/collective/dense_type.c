@@ -1,6 +1,5 @@
 /*
- * Dense types by size. The first 1024 sizes keep their type until MPI ends; further ones have theirs for one call. A
- * kept type does not change, so lookups take no lock.
+ * Dense types by size. They keep their type until MPI ends. A type does not change, so lookups take no lock.
  */
 #include "runtime/mpi/collective/dense_type.h"
 
@@ -9,15 +8,14 @@
 #include <limits.h>
 #include <pthread.h>
 
-/* The number of sizes whose dense types are kept. Those of further sizes are made for one call, which bounds the memory
- * for programs that go on making types of new sizes. */
-enum { KEPT = 1024 };
+/* The most sizes, which bounds the memory for programs that go on making types of new sizes. */
+enum { MOST = 1 << 14 };
 
 /* The singleton. A kept type neither moves nor changes between two calls of pw_dense_type_leave. */
 static struct {
     pthread_mutex_t lock; /* guards what follows, and what is entered in by_size */
     bool is_open;
-    MPI_Datatype kept[KEPT];
+    MPI_Datatype kept[MOST];
     int n;
 } dense_types = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -52,42 +50,35 @@ static MPI_Datatype make(int64_t size)
     return type;
 }
 
-/* Under the lock. */
-static bool keep(MPI_Datatype type, int64_t size)
+/* Makes and keeps a dense type, under the lock. NULL: it could not. */
+static MPI_Datatype *add(int64_t size)
 {
+    MPI_Datatype *type = &dense_types.kept[dense_types.n];
+
     dense_types.is_open = dense_types.is_open || pw_handle_table_open(&by_size) == PW_OK;
-    if (dense_types.n == KEPT || !dense_types.is_open)
-        return false;
-    dense_types.kept[dense_types.n] = type;
-    if (pw_handle_table_insert(&by_size, (uint64_t)size, &dense_types.kept[dense_types.n]) != PW_OK)
-        return false;
-    dense_types.n++;
-    return true;
+    if (dense_types.n == MOST || !dense_types.is_open)
+        return NULL;
+    *type = make(size);
+    if (*type == MPI_DATATYPE_NULL)
+        return NULL;
+    dense_types.n++; /* pw_dense_type_leave frees it, even if it cannot be entered */
+    return pw_handle_table_insert(&by_size, (uint64_t)size, type) == PW_OK ? type : NULL;
 }
 
-bool pw_dense_type_take(int64_t size, pw_dense_type *out)
+bool pw_dense_type_get(int64_t size, MPI_Datatype *out)
 {
     MPI_Datatype *known = find(size);
 
     if (!known) {
         pthread_mutex_lock(&dense_types.lock);
         known = find(size); /* another thread may have been faster */
-        if (!known) {
-            out->type = make(size);
-            out->made = out->type != MPI_DATATYPE_NULL && !keep(out->type, size);
-        }
+        if (!known)
+            known = add(size);
         pthread_mutex_unlock(&dense_types.lock);
     }
     if (known)
-        *out = (pw_dense_type){.type = *known, .made = false};
-    return out->type != MPI_DATATYPE_NULL;
-}
-
-void pw_dense_type_give(pw_dense_type *dense_type)
-{
-    if (dense_type->made)
-        PMPI_Type_free(&dense_type->type);
-    dense_type->made = false;
+        *out = *known;
+    return known;
 }
 
 void pw_dense_type_leave(void)

@@ -14,18 +14,10 @@
 
 #include "runtime/mpi/mpi_compat.h"
 
-typedef struct pw_dense_type {
-    MPI_Datatype type;
-    bool made; /* made for this caller, which gives it back; otherwise the table owns it */
-} pw_dense_type;
+/* Gets the dense type of `size` > 0 bytes. Returns false if MPI or memory fails, or if there are too many sizes. */
+bool pw_dense_type_get(int64_t size, MPI_Datatype *out);
 
-/* Gets the dense type of `size` > 0 bytes. Returns false if MPI or memory fails. */
-bool pw_dense_type_take(int64_t size, pw_dense_type *out);
-/* Gives back a dense type after the last call that gets it; operations under way may still use it. Does nothing if the
- * type was given back before, or is all zeros. */
-void pw_dense_type_give(pw_dense_type *dense_type);
-
-/* Frees all dense types, while MPI still works. The next pw_dense_type_take opens the table again. */
+/* Frees all dense types, while MPI still works. The next pw_dense_type_get opens the table again. */
 void pw_dense_type_leave(void);
 
 #endif

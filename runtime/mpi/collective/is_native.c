@@ -84,18 +84,13 @@ static bool whole_is_native(const whole *w, pw_call_kind kind, pw_settled_sites 
     return site || !w->largest;
 }
 
-static bool is_left_to_mpi(const pw_entry *entry)
-{
-    return pw_entry_is_left(entry);
-}
-
 /* Looks at a block at `at`. False: its type is not known, or the block is unusual. */
 static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_entry **entry, int64_t *bytes)
 {
     const pw_entry *e = *entry = pw_registry_learned(type);
 
     return e && count >= 0 && !__builtin_mul_overflow(count, e->size, bytes) &&
-           (is_left_to_mpi(e) || pw_memory_is_known_host(at + e->lowest));
+           (pw_entry_is_left(e) || pw_memory_is_known_host(at + e->lowest));
 }
 
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
@@ -110,7 +105,7 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
 
         if (count == 0 || (absent && absent[i]))
             continue;
-        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes) || is_left_to_mpi(entry) ||
+        if (!look_at((const char *)buf + displs[i], types[i], count, &entry, &bytes) || pw_entry_is_left(entry) ||
             !add(&w, entry, bytes))
             return false;
     }
@@ -162,47 +157,6 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     return is_any;
 }
 
-/* ---- blocks that are read over a network ------------------------------------------------------------------------- */
-
-/* The bytes of one object of a type. 0: not known. Predefined types have one entry, which has no size. */
-static int64_t size_of(MPI_Datatype type)
-{
-    const pw_entry *entry = pw_registry_learned(type);
-    MPI_Count size = entry ? (MPI_Count)entry->size : 0;
-
-    return entry && size == 0 && PMPI_Type_size_x(type, &size) != MPI_SUCCESS ? 0 : (int64_t)size;
-}
-
-/* Returns whether a block has so many bytes, or its bytes are not known. */
-static bool has_long(const pw_side *side, int blocks, const bool *absent, int64_t least)
-{
-    if (blocks > 0 && (!side->counts.at || (side->form == PW_SIDE_TYPED && !side->types)))
-        return true;
-    for (int i = 0; i < blocks; i++) {
-        int64_t count = pw_side_count(side, i), size, bytes;
-
-        if (count == 0 || (absent && absent[i]))
-            continue;
-        size = size_of(pw_side_type(side, i));
-        if (size <= 0 || __builtin_mul_overflow(count, size, &bytes) || bytes >= least)
-            return true;
-    }
-    return false;
-}
-
-bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
-{
-    const pw_communicator *group = pw_communicator_peek(comm);
-    int64_t least = group ? group->remote_least[family == PW_NEIGHBOUR_ALLTOALL] : 0;
-    pw_blocks blocks;
-
-    if (least == 0 || least == INT64_MAX)
-        return least == 0;
-    blocks = pw_blocks_of(family, s, group);
-    return has_long(&s->send, blocks.send, blocks.absent_send, least) ||
-           has_long(&s->recv, blocks.recv, blocks.absent_recv, least);
-}
-
 /* ---- calls with a type for each block ---------------------------------------------------------------------------- */
 
 static bool typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind,
@@ -242,12 +196,12 @@ bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Com
     const pw_communicator *group;
     pw_blocks blocks;
 
-    if (pw_gate_has_unfinished() || (pw_remote_serves(family, s->send.form) && pw_remote_may_gain(family, s, comm)))
+    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
         return false;
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    blocks = pw_blocks_of(family, s, group);
+    blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
     if (!are_native(family, s, group, blocks, &sites))
         return false;
     send = settled_side(&s->send, blocks.send);

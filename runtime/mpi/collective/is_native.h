@@ -20,12 +20,6 @@ typedef struct pw_sides {
     int root;
 } pw_sides;
 
-/* How many blocks of each side matter on this rank. */
-typedef struct pw_blocks {
-    int send, recv;
-    const bool *absent_send, *absent_recv;
-} pw_blocks;
-
 /* Returns whether the side is left to MPI whatever its count, its displacements and this rank's part in the call are.
  */
 static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
@@ -34,24 +28,11 @@ static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entr
            (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
 }
 
-static PW_NATIVE_INLINE pw_blocks pw_blocks_of(pw_collective_family family, const pw_sides *s,
-                                               const pw_communicator *group)
+/* Returns whether both sides are. */
+static PW_NATIVE_INLINE bool pw_sides_are_plain(const pw_side *send, const pw_side *recv)
 {
-    /* On an intercommunicator, ranks of the root's group other than the root pass MPI_PROC_NULL, which is negative. */
-    bool in_place = s->send.buf == MPI_IN_PLACE, is_root = group->as_root == s->root, faces_root = s->root >= 0;
-    const pw_neighbours *n = &group->neighbours;
-    const bool *absent = n->some_absent ? n->absent : NULL;
-
-    switch (family) {
-    case PW_BCAST: return (pw_blocks){.send = is_root || faces_root};
-    case PW_GATHER: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
-    case PW_SCATTER:
-        return (pw_blocks){.send = is_root ? group->peers : 0, .recv = faces_root && s->recv.buf != MPI_IN_PLACE};
-    case PW_ALLGATHER: return (pw_blocks){.send = !in_place, .recv = group->peers};
-    case PW_ALLTOALL: return (pw_blocks){.send = in_place ? 0 : group->peers, .recv = group->peers};
-    case PW_NEIGHBOUR_ALLGATHER: return (pw_blocks){.send = 1, .recv = n->in, .absent_recv = absent};
-    default: return (pw_blocks){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};
-    }
+    return send->form != PW_SIDE_TYPED && pw_side_is_plain(send, pw_registry_learned(send->type)) &&
+           pw_side_is_plain(recv, recv->form == PW_SIDE_NONE ? NULL : pw_registry_learned(recv->type));
 }
 
 /* ---- one type ---------------------------------------------------------------------------------------------------- */
@@ -133,15 +114,10 @@ static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, co
     }
 }
 
-/* ---- blocks that are read over a network ------------------------------------------------------------------------- */
-
-/* Returns whether some block may be read over a network (remote.h), or the ranks have not agreed on that. Not inlined.
- */
-bool pw_remote_may_gain(pw_collective_family family, const pw_sides *s, MPI_Comm comm);
-
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
 
-/* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out. */
+/* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way
+ * out, and for calls of which blocks may be read over a network (remote.h). */
 static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
     pw_call_kind kind = pw_family_kind(family);
@@ -154,14 +130,14 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
         return pw_typed_are_native(family, s, comm);
     send = pw_registry_learned(s->send.type);
     recv = s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
-    if (pw_gate_has_unfinished() || (pw_remote_serves(family, s->send.form) && pw_remote_may_gain(family, s, comm)))
+    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    blocks = pw_blocks_of(family, s, group);
+    blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
     if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, &own))
         return false;
     return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&

@@ -71,7 +71,7 @@ static pw_status launch(pw_operation *o, const pw_collective_way *way, const voi
 
     if (status != PW_OK)
         return status;
-    *rc = kept->kind->call(kept, substitute);
+    *rc = kept->kind->call(substitute);
     if (*rc == MPI_SUCCESS && *way->request != MPI_REQUEST_NULL) {
         pw_pending_track(*way->request, &kept->pending);
         return PW_OK;
@@ -91,7 +91,7 @@ static pw_status run(pw_operation *o, const pw_collective_way *way, const void *
     pw_gpu_foreign_gather(PW_GATHER_BLOCKS);
     status = o->kind->pack(o);
     if (status == PW_OK)
-        *rc = o->kind->call(o, substitute);
+        *rc = o->kind->call(substitute);
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
     if (status == PW_OK && *rc == MPI_SUCCESS)
         *rc = pw_mpi_fail(way->comm, o->kind->unpack(o));

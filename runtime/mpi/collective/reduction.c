@@ -52,12 +52,9 @@ static void close(pw_operation *head)
     pw_operand_close(&o->recv);
 }
 
-static int call(pw_operation *head, const void *substitute)
+static int call(const void *substitute)
 {
-    const pw_reduction *r = substitute;
-
-    (void)head;
-    return r->next(r);
+    return ((const pw_reduction *)substitute)->next(substitute);
 }
 
 static const pw_operation_kind kind = {

@@ -59,7 +59,6 @@ void pw_remote_agree(pw_remote_call *r, pw_collective *c)
     r->group = &r->remote->of[c->family == PW_NEIGHBOUR_ALLTOALL];
     if (!r->group->agreed)
         pw_remote_make_group(r->remote, r->group, c);
-    ((pw_communicator *)c->group)->remote_least[c->family == PW_NEIGHBOUR_ALLTOALL] = r->group->least;
     if (r->group->nout + r->group->nin == 0)
         r->remote = NULL;
 }

@@ -1,11 +1,159 @@
-/* Persistent calls of which some blocks are remote. */
+/* Persistent calls of which some blocks are remote, and the thread that makes them go on. */
 #include "base/log.h"
+#include "base/thread.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+struct pw_remote_request {
+    pw_remote_request *next, **link; /* of the thread's list */
+    uint32_t id;
+    int rank;
+    pw_remote_group group; /* agreed slots only */
+    void *counts;          /* of the call, which MPI may read as long as the request lives */
+    int64_t bytes;
+    int open; /* slots that are not over; 0: it is not under way */
+};
+
+/* Nanoseconds between looks, and pauses without a request under way until it sleeps. */
+enum { LEAST_PAUSE = 20000, LONGEST_PAUSE = 1000000, IDLE_PAUSES = 100 };
+
+/* The singleton: the thread, and the requests that it looks after. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool runs, stops;
+    bool sleeps;              /* until it is woken */
+    bool attended;            /* the program has looked at a request since the latest look */
+    bool left;                /* it had a request to look after at the latest look */
+    int idle;                 /* pauses without a request under way */
+    pw_remote_request *first; /* of all */
+    long pause;
+} worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+/* ---- steps   ---------------------------------------------------------------------------------------------------- */
+
+static void step_in(pw_remote_slot *s, int rank)
+{
+    switch (s->stage) {
+    case PW_REMOTE_AWAITED:
+        if (pw_remote_accept(s)) {
+            pw_remote_read(s);
+            s->stage = PW_REMOTE_READING;
+            return;
+        }
+        pw_remote_report(s, rank, false);
+        s->stage = PW_REMOTE_REPORTING;
+        return;
+    case PW_REMOTE_READING:
+        pw_remote_report(s, rank, true);
+        s->stage = PW_REMOTE_REPORTING;
+        return;
+    default: s->stage = PW_REMOTE_OVER;
+    }
+}
+
+static int step(pw_remote_slot *slots, int n, int rank)
+{
+    int open = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (slots[i].stage != PW_REMOTE_OVER && pw_net->is_over(&slots[i].op))
+            step_in(&slots[i], rank);
+        open += slots[i].stage != PW_REMOTE_OVER;
+    }
+    return open;
+}
+
+static void take_steps(pw_remote_request *q)
+{
+    q->open = step(q->group.out, q->group.nout, q->rank) + step(q->group.in, q->group.nin, q->rank);
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+/*
+ * The thread makes requests go on while the program computes, or is in a call of MPI: a rank that waits for its own
+ * request may need this one to read, or the network may need it to answer. It sleeps while no request is under way, and
+ * between looks, the longer the longer nothing has been started. It looks at nothing while the program looks itself,
+ * which would only be disturbed, and stays awake for a while, since waking it takes as long as some exchanges. It calls
+ * no MPI.
+ */
+
+/* Returns whether some request is under way. */
+static bool look_at_all(void)
+{
+    bool any = false;
+
+    for (pw_remote_request *q = worker.first; q; q = q->next) {
+        if (q->open == 0)
+            continue;
+        if (worker.attended)
+            return true;
+        if (!any)
+            pw_net->progress();
+        any = true;
+        take_steps(q);
+    }
+    return any;
+}
+
+static void pause_for(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/* `any`: some request is under way. Short pauses are for requests that the program leaves to the thread. */
+static long next_pause(bool any)
+{
+    bool leaves = any && !worker.attended;
+
+    worker.idle = any ? 0 : worker.idle + 1;
+    worker.attended = false;
+    worker.pause = !leaves || worker.pause > LONGEST_PAUSE / 2 ? LONGEST_PAUSE : 2 * worker.pause;
+    if (leaves && !worker.left)
+        worker.pause = LEAST_PAUSE;
+    worker.left = leaves;
+    return worker.pause;
+}
+
+static void *work(void *unused)
+{
+    pthread_mutex_lock(&worker.lock);
+    while (!worker.stops) {
+        long pause = next_pause(look_at_all());
+
+        if (worker.idle > IDLE_PAUSES) {
+            worker.sleeps = true;
+            pthread_cond_wait(&worker.wake, &worker.lock);
+            worker.sleeps = false;
+        }
+        pthread_mutex_unlock(&worker.lock);
+        pause_for(pause);
+        pthread_mutex_lock(&worker.lock);
+    }
+    pthread_mutex_unlock(&worker.lock);
+    return unused;
+}
+
+static bool start_thread(void)
+{
+    bool runs;
+
+    pthread_mutex_lock(&worker.lock);
+    if (!worker.runs) {
+        worker.stops = false;
+        worker.runs = pw_thread_start(&worker.thread, 0, work, NULL) == 0;
+    }
+    runs = worker.runs;
+    pthread_mutex_unlock(&worker.lock);
+    return runs;
+}
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +220,7 @@ pw_remote_request *pw_remote_request_open(pw_remote_call *r, bool sound)
 
     if (!r->remote)
         return NULL;
-    q = pw_remote_thread_start() ? make(r) : NULL;
+    q = start_thread() ? make(r) : NULL;
     if (q) {
         r->group = &q->group;
         r->id = q->id;
@@ -87,57 +235,24 @@ pw_remote_request *pw_remote_request_open(pw_remote_call *r, bool sound)
     q->group.nout = keep_agreed(q->group.out, q->group.nout);
     q->group.nin = keep_agreed(q->group.in, q->group.nin);
     rename_peers(&q->group);
-    pw_remote_thread_lock();
-    pw_remote_thread_add(q);
-    pw_remote_thread_unlock();
+    pthread_mutex_lock(&worker.lock);
+    q->next = worker.first;
+    q->link = &worker.first;
+    if (q->next)
+        q->next->link = &q->next;
+    worker.first = q;
+    pthread_mutex_unlock(&worker.lock);
     if (q->group.nout + q->group.nin > 0)
         return q;
     pw_remote_request_close(q);
     return NULL;
 }
 
-/* ---- going on ---------------------------------------------------------------------------------------------------- */
-
-static void step_in(pw_remote_slot *s, int rank)
-{
-    switch (s->stage) {
-    case PW_REMOTE_AWAITED:
-        if (pw_remote_accept(s)) {
-            pw_remote_read(s);
-            s->stage = PW_REMOTE_READING;
-            return;
-        }
-        pw_remote_report(s, rank, false);
-        s->stage = PW_REMOTE_REPORTING;
-        return;
-    case PW_REMOTE_READING:
-        pw_remote_report(s, rank, true);
-        s->stage = PW_REMOTE_REPORTING;
-        return;
-    default: s->stage = PW_REMOTE_OVER;
-    }
-}
-
-static int step(pw_remote_slot *slots, int n, int rank)
-{
-    int open = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (slots[i].stage != PW_REMOTE_OVER && pw_net->is_over(&slots[i].op))
-            step_in(&slots[i], rank);
-        open += slots[i].stage != PW_REMOTE_OVER;
-    }
-    return open;
-}
-
-void pw_remote_request_step(pw_remote_request *q)
-{
-    q->open = step(q->group.out, q->group.nout, q->rank) + step(q->group.in, q->group.nin, q->rank);
-}
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
 
 void pw_remote_request_start(pw_remote_request *q)
 {
-    pw_remote_thread_lock();
+    pthread_mutex_lock(&worker.lock);
     for (int i = 0; i < q->group.nin; i++) {
         pw_remote_slot *s = &q->group.in[i];
 
@@ -149,8 +264,10 @@ void pw_remote_request_start(pw_remote_request *q)
     for (int i = 0; i < q->group.nout; i++)
         pw_remote_offer_again(&q->group.out[i], q->id, q->rank);
     q->open = q->group.nin + q->group.nout;
-    pw_remote_thread_wake();
-    pw_remote_thread_unlock();
+    worker.idle = 0;
+    if (worker.sleeps)
+        pthread_cond_signal(&worker.wake);
+    pthread_mutex_unlock(&worker.lock);
 }
 
 bool pw_remote_request_is_over(pw_remote_request *q)
@@ -158,14 +275,14 @@ bool pw_remote_request_is_over(pw_remote_request *q)
     bool over;
     int flag;
 
-    pw_remote_thread_lock();
+    pthread_mutex_lock(&worker.lock);
     if (q->open > 0) {
-        pw_remote_thread_attend();
+        worker.attended = true;
         pw_net->progress();
-        pw_remote_request_step(q);
+        take_steps(q);
     }
     over = q->open == 0;
-    pw_remote_thread_unlock();
+    pthread_mutex_unlock(&worker.lock);
     if (!over)
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     return over;
@@ -192,9 +309,10 @@ pw_status pw_remote_request_wait(pw_remote_request *q)
     return PW_ERR_IO;
 }
 
-/* ---- freeing one ------------------------------------------------------------------------------------------------- */
+/* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
-void pw_remote_request_clear(pw_remote_request *q)
+/* Frees the request's blocks, unless it is under way. */
+static void clear(pw_remote_request *q)
 {
     if (q->open > 0)
         return;
@@ -212,14 +330,33 @@ void pw_remote_request_close(pw_remote_request *q)
 
     if (!q)
         return;
-    pw_remote_thread_lock();
+    pthread_mutex_lock(&worker.lock);
     free_now = q->open == 0;
-    if (free_now)
-        pw_remote_thread_remove(q);
-    pw_remote_thread_unlock();
+    if (free_now) {
+        *q->link = q->next;
+        if (q->next)
+            q->next->link = q->link;
+    }
+    pthread_mutex_unlock(&worker.lock);
     if (!free_now)
         return;
-    pw_remote_request_clear(q);
+    clear(q);
     pw_pool_give(q->counts, q->bytes);
     free(q);
+}
+
+void pw_remote_thread_stop(void)
+{
+    bool runs;
+
+    pthread_mutex_lock(&worker.lock);
+    runs = worker.runs;
+    worker.stops = true;
+    worker.runs = false;
+    pthread_cond_signal(&worker.wake);
+    pthread_mutex_unlock(&worker.lock);
+    if (runs)
+        pthread_join(worker.thread, NULL);
+    for (pw_remote_request *q = worker.first; q; q = q->next)
+        clear(q);
 }

@@ -120,29 +120,19 @@ void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective 
 
 /* ---- remote_block.c ---------------------------------------------------------------------------------------------- */
 
-/* Begins a slot's part in a call. Returns whether the block is one of which the two ranks talk. */
-bool pw_remote_begin(const pw_remote_call *r, pw_remote_slot *s, const pw_side *side);
 /* Notes what has come of it in a blocking call. */
 void pw_remote_note(pw_remote_slot *s);
-/* Whether the block may be moved by pieces on this side, and is to be. *changed is whether its shape is another one
- * than before. */
-bool pw_remote_is_ready(pw_remote_slot *s, const pw_side *side, bool *changed);
-/* Finds the memory that the block touches. */
-bool pw_remote_bounds(const pw_buffer *b, char **first, int64_t *bytes);
-/* Returns the text of the layout, or NULL. */
-char *pw_remote_text(const pw_buffer *b);
-
 /* The memory of the block is no longer offered. */
 void pw_remote_withdraw(pw_remote_slot *s);
 
-/* ---- remote_offer.c: the sender ---------------------------------------------------------------------------------- */
+/* The sender: */
 
 /* Begins to offer a block, and to receive the answer. */
 void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s);
 /* Begins to offer an agreed block again, and to receive the word that it is read. `id` and `rank`: of this process. */
 void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank);
 
-/* ---- remote_read.c: the receiver --------------------------------------------------------------------------------- */
+/* The receiver: */
 
 /* Begins to receive the offer of a block. */
 void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s);
@@ -160,34 +150,7 @@ void pw_remote_report(pw_remote_slot *s, int rank, bool read);
 
 /* ---- persistent requests ----------------------------------------------------------------------------------------- */
 
-struct pw_remote_request {
-    pw_remote_request *next, **link; /* of the thread's list */
-    uint32_t id;
-    int rank;
-    pw_remote_group group; /* agreed slots only */
-    void *counts;          /* of the call, which MPI may read as long as the request lives */
-    int64_t bytes;
-    int open; /* slots that are not over; 0: it is not under way */
-};
-
-/* Takes the steps of a request under way that can be taken now. Calls no MPI. */
-void pw_remote_request_step(pw_remote_request *q);
-/* Frees the request's blocks, unless it is under way. */
-void pw_remote_request_clear(pw_remote_request *q);
-
-/* Starts the thread, unless it runs. False: it cannot be had. */
-bool pw_remote_thread_start(void);
 /* Ends the thread, and clears all requests. */
 void pw_remote_thread_stop(void);
-/* What is done to requests that the thread has is done between these. */
-void pw_remote_thread_lock(void);
-void pw_remote_thread_unlock(void);
-/* Under the lock: the thread takes the steps of this request whenever it is under way. */
-void pw_remote_thread_add(pw_remote_request *q);
-void pw_remote_thread_remove(pw_remote_request *q);
-/* Under the lock: a request has been started. */
-void pw_remote_thread_wake(void);
-/* Under the lock: the program looks at a request itself. */
-void pw_remote_thread_attend(void);
 
 #endif

@@ -37,72 +37,6 @@ static bool list_grid(MPI_Comm comm, int dims, int *all)
     return true;
 }
 
-static bool of_grid(MPI_Comm comm, pw_neighbours *out)
-{
-    int dims, rank, all[PW_NEIGHBOURS_ABSENT];
-
-    if (PMPI_Cartdim_get(comm, &dims) != MPI_SUCCESS || dims > PW_NEIGHBOURS_ABSENT / 2 ||
-        PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || !list_grid(comm, dims, all))
-        return false;
-    for (int i = 0; i < 2 * dims; i++) {
-        out->absent[i] = all[i] == MPI_PROC_NULL;
-        out->some_absent |= out->absent[i];
-    }
-    out->in = out->out = 2 * dims;
-    find_self(all, all, rank, out);
-    return true;
-}
-
-static bool of_graph(MPI_Comm comm, pw_neighbours *out)
-{
-    int rank;
-
-    if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Graph_neighbors_count(comm, rank, &out->in) != MPI_SUCCESS)
-        return false;
-    out->out = out->in;
-    return true;
-}
-
-/* The blocks to oneself of a graph with few edges. Weights are asked for since the graph may have some. */
-static void find_self_of_edges(MPI_Comm comm, pw_neighbours *out)
-{
-    enum { FEW = 64 };
-    int rank, sources[FEW], destinations[FEW], weights_in[FEW], weights_out[FEW];
-
-    if (out->in <= FEW && out->out <= FEW && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS &&
-        PMPI_Dist_graph_neighbors(comm, out->in, sources, weights_in, out->out, destinations, weights_out) ==
-            MPI_SUCCESS)
-        find_self(sources, destinations, rank, out);
-}
-
-static bool of_edges(MPI_Comm comm, pw_neighbours *out)
-{
-    int weighted;
-
-    if (PMPI_Dist_graph_neighbors_count(comm, &out->in, &out->out, &weighted) != MPI_SUCCESS)
-        return false;
-    out->topology = PW_TOPOLOGY_GRAPH;
-    find_self_of_edges(comm, out);
-    return true;
-}
-
-bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out)
-{
-    int kind;
-
-    out->some_absent = false;
-    out->topology = PW_TOPOLOGY_GRID;
-    out->self = 0;
-    if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS)
-        return false;
-    switch (kind) {
-    case MPI_CART: return of_grid(comm, out);
-    case MPI_GRAPH: return of_graph(comm, out);
-    case MPI_DIST_GRAPH: return of_edges(comm, out);
-    default: return false;
-    }
-}
-
 /* Weights are asked for since the graph may have some. */
 static bool list_edges(MPI_Comm comm, const pw_neighbours *n, int *from, int *to)
 {
@@ -130,4 +64,46 @@ bool pw_neighbour_ranks(MPI_Comm comm, const pw_neighbours *neighbours, int *fro
     if (done)
         memcpy(to, from, (size_t)neighbours->in * sizeof *to);
     return done;
+}
+
+/* Counts the blocks. */
+static bool count(MPI_Comm comm, int kind, int rank, pw_neighbours *out)
+{
+    int dims, weighted;
+
+    switch (kind) {
+    case MPI_CART:
+        if (PMPI_Cartdim_get(comm, &dims) != MPI_SUCCESS)
+            return false;
+        out->in = out->out = 2 * dims;
+        return out->in <= PW_NEIGHBOURS_ABSENT;
+    case MPI_GRAPH:
+        if (PMPI_Graph_neighbors_count(comm, rank, &out->in) != MPI_SUCCESS)
+            return false;
+        out->out = out->in;
+        return true;
+    case MPI_DIST_GRAPH: return PMPI_Dist_graph_neighbors_count(comm, &out->in, &out->out, &weighted) == MPI_SUCCESS;
+    default: return false;
+    }
+}
+
+bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out)
+{
+    int kind, rank, from[PW_NEIGHBOURS_ABSENT], to[PW_NEIGHBOURS_ABSENT];
+
+    *out = (pw_neighbours){.self = 0};
+    if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS || PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS ||
+        !count(comm, kind, rank, out))
+        return false;
+    out->topology = kind == MPI_CART ? PW_TOPOLOGY_GRID : PW_TOPOLOGY_GRAPH;
+    if (kind == MPI_GRAPH || out->in > PW_NEIGHBOURS_ABSENT || out->out > PW_NEIGHBOURS_ABSENT)
+        return true;
+    if (!pw_neighbour_ranks(comm, out, from, to))
+        return kind != MPI_CART;
+    for (int i = 0; kind == MPI_CART && i < out->in; i++) {
+        out->absent[i] = from[i] == MPI_PROC_NULL;
+        out->some_absent |= out->absent[i];
+    }
+    find_self(from, to, rank, out);
+    return true;
 }
