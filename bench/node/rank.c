@@ -7,7 +7,7 @@
  *                          rank; `message_ms` goes on to the first message received. `rss_kib` and `pss_kib` are a rank's
  *                          resident memory before the long messages, in full and its part of what is shared, `later_`
  *                          the same after them: means. With `first`, rank 0 uses all types before another rank does.
- * rank_<mpi> all           an all-to-all of messages of 128 KiB. `size_kib`: a rank's mapped addresses then, the most.
+ * rank_<mpi> all           an all-to-all, of 4 MiB from each rank. `size_kib`: a rank's mapped addresses then, the most.
  * rank_<mpi> halo          exchanges with two neighbours by eight types, each rank on a core of its own, if there are
  *                          as many. `worst_ms` is the longest of all ranks' exchanges, `total_ms` what all took.
  */
@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TYPES = 8, WIDTH = 1 << 16, SMALL = 4096, ALL = 16384, MOST_RANKS = 64, MESSAGES = 100, EXCHANGES = 1000 };
+enum { TYPES = 8, WIDTH = 1 << 16, SMALL = 4096, ALL = 1 << 19, MOST_RANKS = 64, MESSAGES = 100, EXCHANGES = 1000 };
 
-static double sent[MOST_RANKS * 2 * ALL], received[MOST_RANKS * 2 * ALL], packed[WIDTH];
+static double sent[2 * ALL], received[2 * ALL], packed[WIDTH];
 static int rank, ranks;
 
 /* `doubles` of every second block: blocks of `block` doubles, as far apart as they are long. */
@@ -86,19 +86,19 @@ static int around(int doubles, int block, int times)
 
 static int to_all(void)
 {
-    int counts[MOST_RANKS], places[MOST_RANKS], good = 1;
+    int counts[MOST_RANKS], places[MOST_RANKS], good = 1, each = ALL / ranks / 2 * 2;
     MPI_Datatype types[MOST_RANKS];
 
     for (int r = 0; r < ranks; r++) {
         counts[r] = 1;
-        places[r] = r * 2 * ALL * (int)sizeof(double);
-        types[r] = r ? types[0] : type_of(ALL, 2);
+        places[r] = r * 2 * each * (int)sizeof(double);
+        types[r] = r ? types[0] : type_of(each, 2);
     }
-    fill(ranks * 2 * ALL);
+    fill(ranks * 2 * each);
     for (int i = 0; i < 8; i++)
         MPI_Alltoallw(sent, counts, places, types, received, counts, places, types, MPI_COMM_WORLD);
     for (int r = 0; r < ranks; r++)
-        good = good && came(r * 2 * ALL, r, rank * 2 * ALL, ALL, 2);
+        good = good && came(r * 2 * each, r, rank * 2 * each, each, 2);
     MPI_Type_free(&types[0]);
     return good;
 }
