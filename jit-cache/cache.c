@@ -65,7 +65,6 @@ pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out)
     snprintf(cache->backend_name, sizeof cache->backend_name, "%s", config->backend);
     cache->load_backend = config->load_backend ? config->load_backend : pw_backend_load;
     cache->disk.foreign = config->foreign;
-    cache->yielding = config->yielding;
     cache->slow_path = config->slow_path ? config->slow_path : "the interpreter";
     init_sync(cache);
     *out = cache;

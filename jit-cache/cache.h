@@ -62,8 +62,6 @@ typedef struct pw_cache_config {
     /* A directory of such entries that came with this library, and is as trusted as it is: looked into when `dir` has
      * none, never written to. NULL: none. */
     const char *shipped;
-    /* Compiling is in no hurry: its thread gets little of a core that the application's thread keeps busy. */
-    bool yielding;
     const char *slow_path; /* what does without kernels, for warnings; NULL: "the interpreter" */
     /* NULL takes pw_backend_load; tests, and the dump of stages, put something in between. */
     const pw_backend *(*load_backend)(const char *name, pw_diag *diag);

@@ -54,7 +54,6 @@ struct pw_cache {
     pw_worker reader, compiler;
     bool no_worker;              /* a thread could not be had, or the threads have ended for good */
     int64_t finish_by;           /* when to leave what is queued, once the workers are stopped; CLOCK_MONOTONIC ns */
-    bool yielding;               /* the compiler's thread gives way to the application's */
     _Atomic bool has_backend;    /* loaded, and the end of the process waits for it */
     _Atomic bool no_backend;     /* said so; not tried again */
     _Atomic bool compile_failed; /* said so once; later ones at level info */

@@ -22,8 +22,8 @@ enum {
     /* At the end the application waits: long enough for the few kernels of a short run to be there in the next one,
      * not for the hundreds that may be queued. A compile under way is finished in any case. */
     FINISH_MS = 300,
-    /* The priority of a thread that gives way: it gets a tenth of a core that the application keeps busy. With less the
-     * application would wait longer for its kernels, and for the thread when it ends. */
+    /* The compiler gives way: where ranks have a core each, it gets a tenth of it. With less the application would wait
+     * longer for its kernels, and for the thread when it ends. */
     NICE = 10
 };
 
@@ -181,8 +181,7 @@ static void *compiler_main(void *arg)
 {
     pw_cache *cache = arg;
 
-    if (cache->yielding)
-        setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE); /* on Linux, of this thread */
+    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE); /* on Linux, of this thread */
     work(cache, &cache->compiler);
     return NULL;
 }

@@ -10,7 +10,7 @@
 
 enum { TURNS = 15, LEARN = 400, LEAST_NS = 400000, MEMORY = 4 << 20 };
 
-typedef enum way { NATIVE, OURS, BY_HAND, WAYS } way;
+typedef enum way { NATIVE, OURS, BY_HAND, BARE, WAYS } way;
 
 /* `blocks` blocks of `block` bytes, `apart` bytes from one to the next at the origin and `there` at the target. */
 typedef struct shape {
@@ -41,10 +41,15 @@ static void by_packwright(const shape *s, bool get)
     MPI_Win_flush(1, win);
 }
 
+static inline void copy_of(int blocks, int block, char *to, const char *from, int to_apart, int from_apart)
+{
+    for (int i = 0; i < blocks; i++)
+        memcpy(to + (size_t)i * to_apart, from + (size_t)i * from_apart, block);
+}
+
 static void copy_blocks(const shape *s, char *to, const char *from, int to_apart, int from_apart)
 {
-    for (int i = 0; i < s->blocks; i++)
-        memcpy(to + (size_t)i * to_apart, from + (size_t)i * from_apart, s->block);
+    copy_of(s->blocks, s->block, to, from, to_apart, from_apart);
 }
 
 /* Packs at one rank and unpacks at the other, around a contiguous transfer. This rank does both, in its own memory: a
@@ -62,7 +67,25 @@ static void by_hand(const shape *s, bool get)
     copy_blocks(s, get ? memory : window_memory, packed, get ? s->apart : s->there, s->block);
 }
 
-static void (*const ways[WAYS])(const shape *, bool) = {by_mpi, by_packwright, by_hand};
+/* What no way can do without: each block copied once, by a loop that knows its length, and no MPI. It stands for a loop
+ * over the target's memory. */
+static void bare(const shape *s, bool get)
+{
+    char *to = get ? memory : window_memory;
+    const char *from = get ? window_memory : memory;
+    int to_apart = get ? s->apart : s->there, from_apart = get ? s->there : s->apart;
+
+    switch (s->block) {
+    case 8: copy_of(s->blocks, 8, to, from, to_apart, from_apart); break;
+    case 16: copy_of(s->blocks, 16, to, from, to_apart, from_apart); break;
+    case 32: copy_of(s->blocks, 32, to, from, to_apart, from_apart); break;
+    case 64: copy_of(s->blocks, 64, to, from, to_apart, from_apart); break;
+    case 256: copy_of(s->blocks, 256, to, from, to_apart, from_apart); break;
+    default: copy_of(s->blocks, s->block, to, from, to_apart, from_apart);
+    }
+}
+
+static void (*const ways[WAYS])(const shape *, bool) = {by_mpi, by_packwright, by_hand, bare};
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
@@ -150,9 +173,9 @@ static bool row(int block, int bytes, int turns)
 
         measure(&s, get, turns, ns, by_ours);
         right = right && is_right(&s);
-        printf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f |%s\n", get ? "get" : "put", bytes >> 10, block,
-               ns[NATIVE] / 1e3, ns[OURS] / 1e3, ns[BY_HAND] / 1e3, by_ours[NATIVE], by_ours[BY_HAND],
-               right ? "" : " WRONG");
+        printf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |%s\n", get ? "get" : "put", bytes >> 10, block,
+               ns[NATIVE] / 1e3, ns[OURS] / 1e3, ns[BY_HAND] / 1e3, ns[BARE] / 1e3, by_ours[NATIVE], by_ours[BY_HAND],
+               by_ours[NATIVE] / by_ours[BARE], right ? "" : " WRONG");
         fflush(stdout);
     }
     MPI_Type_free(&s.origin);
@@ -181,9 +204,9 @@ int main(int argc, char **argv)
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        puts("| | KiB | block | native, us | Packwright, us | by hand, us | native by Packwright | by hand by "
-             "Packwright |\n"
-             "|---|---|---|---|---|---|---|---|");
+        puts("| | KiB | block | native, us | Packwright, us | by hand, us | bare loop, us | native by Packwright | by hand by "
+             "Packwright | native by loop |\n"
+             "|---|---|---|---|---|---|---|---|---|---|");
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++)
                 if (blocks[k] < sizes[i] && (!quick || (i == 1 && k % 3 == 0)))

@@ -28,6 +28,7 @@ class Program:
     libraries: Path = None  # where its libraries are that the system does not have
     files: tuple = ()  # paths of what has to lie in its directory
     matters: str = ""  # pattern of the lines that count, when it has much to say; empty: all do
+    varies: str = ""  # pattern of what differs between equal runs in its lines
     tells: str = ""  # a file that it writes and that is read as if it had been said
     makes: str = ""  # names (shell pattern) of the files whose bytes count too
 
@@ -71,13 +72,14 @@ CRASH = re.compile(r"Signal: ([\w ]+) \(\d+\)")  # Open MPI's report of one, of 
 GOOD = re.compile(r"^\s*(No [Ee]rrors|Test [Pp]assed)\s*\.?\s*$")
 
 
-def normal(text):
+def normal(text, varies=""):
     """The lines that were said, each once and in order of the alphabet, since ranks speak in any order."""
     found = set()
     for line in text.splitlines():
         if not GOOD.match(line) and not BANNER.search(line):
             for pattern, name in VOLATILE:
                 line = pattern.sub(name, line)
+            line = re.sub(varies, "VARIES", line) if varies else line
             found.add(line.strip())
     return sorted(found)
 
@@ -110,7 +112,7 @@ def fingerprints(where, pattern):
 
 
 def outcome(program, code, said, files):
-    lines = normal(said.decode(errors="replace"))
+    lines = normal(said.decode(errors="replace"), program.varies)
     if program.matters and (code == 0 or program.fails):
         lines = [line for line in lines if re.search(program.matters, line)]
     how = f"signal {-code}" if code < 0 else f"exit {code}"

@@ -1,8 +1,9 @@
 /*
  * MPI-IO from memory with gaps. Cubes of doubles with a ghost layer of one are written and read: one block after the
  * other in the file, each rank by itself; and through a view of the whole grid, which the ranks divide along x, so that
- * each rank's rows lie apart, collectively. "gaps" is the pattern of pio_noncontig (mpich issue 6985): a buffer of two
- * blocks with a gap of 16 bytes between them, and a view of many short blocks.
+ * each rank's rows lie apart, collectively. "two halves" is a buffer of two blocks with a gap of 16 bytes between them,
+ * as in pio_noncontig (mpich issue 6985), through the views of users: blocks of 1 KiB of all ranks in turn (6985), of
+ * 4 KiB (7645), and a lattice of four dimensions that the ranks divide along the last (7935).
  *
  * With --hand the program copies to and from a contiguous buffer, and reads and writes that.
  *
@@ -15,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GAP = 16, BLOCK = 1024, BLOCKS = 4096 };
+enum { GAP = 16, HALVES = 4 << 20, SIDE = 16 /* of a lattice */ };
 
 typedef struct io {
     const rows *all;
     MPI_File file;
     bool hand, reads, shared;       /* shared: through a view, collectively */
-    int n;                          /* points of a side; 0: the pattern "gaps" */
+    int n;                          /* points of a side; 0: two halves */
     size_t bytes;                   /* that a rank reads or writes */
     unsigned char *memory, *packed; /* with gaps, and without */
     size_t room;                    /* bytes of `memory` */
@@ -144,13 +145,26 @@ static MPI_Datatype halves_in_memory(size_t bytes)
 }
 
 /* Blocks of all ranks in turn. */
-static MPI_Datatype blocks_in_file(const rows *all)
+static MPI_Datatype blocks_in_file(const rows *all, int block)
 {
+    int blocks = HALVES / block;
     MPI_Datatype type;
 
-    MPI_Type_create_subarray(2, (int[]){BLOCKS, BLOCK * all->ranks}, (int[]){BLOCKS, BLOCK},
-                             (int[]){0, BLOCK * all->rank}, MPI_ORDER_C, MPI_BYTE, &type);
+    MPI_Type_create_subarray(2, (int[]){blocks, block * all->ranks}, (int[]){blocks, block},
+                             (int[]){0, block * all->rank}, MPI_ORDER_C, MPI_BYTE, &type);
     MPI_Type_commit(&type);
+    return type;
+}
+
+static MPI_Datatype lattice_in_file(const rows *all)
+{
+    MPI_Datatype site, type;
+
+    MPI_Type_contiguous(HALVES / (SIDE * SIDE * SIDE * SIDE), MPI_BYTE, &site);
+    MPI_Type_create_subarray(4, (int[]){SIDE, SIDE, SIDE, SIDE * all->ranks}, (int[]){SIDE, SIDE, SIDE, SIDE},
+                             (int[]){0, 0, 0, SIDE * all->rank}, MPI_ORDER_C, site, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&site);
     return type;
 }
 
@@ -221,18 +235,25 @@ static void do_cubes(const rows *all, const char *folder, int n)
     do_file(all, folder, what, x, cube_in_file(n, all));
 }
 
+static void do_halves(const rows *all, const char *folder, const char *view, MPI_Datatype in_file)
+{
+    io x = {.all = all, .hand = all->hand, .bytes = HALVES, .room = HALVES + GAP, .in_memory = halves_in_memory(HALVES)};
+    char what[80];
+
+    snprintf(what, sizeof what, "two halves, %s", view);
+    do_file(all, folder, what, x, in_file);
+}
+
 int main(int argc, char **argv)
 {
     rows all = rows_begin(argc, argv, "folder sizes");
     const char *folder = rows_option(argc, argv, "folder", "/dev/shm");
-    size_t bytes = (size_t)BLOCK * BLOCKS;
 
     for (const char *n = rows_option(argc, argv, "sizes", "64,128,192"); *n; n += strcspn(n, ","), n += *n == ',')
         do_cubes(&all, folder, atoi(n));
-    do_file(
-        &all, folder, "two halves, view (6985)",
-        (io){.all = &all, .hand = all.hand, .bytes = bytes, .room = bytes + GAP, .in_memory = halves_in_memory(bytes)},
-        blocks_in_file(&all));
+    do_halves(&all, folder, "view (6985)", blocks_in_file(&all, 1024));
+    do_halves(&all, folder, "view (7645)", blocks_in_file(&all, 4096));
+    do_halves(&all, folder, "view (7935)", lattice_in_file(&all));
     rows_end();
     return 0;
 }

@@ -69,7 +69,6 @@ static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
     config->cache.backend = "nvrtc";
     config->cache.target = &target;
     config->cache.foreign = true;
-    config->cache.yielding = true;
     config->cache.shipped = pw_backend_beside("nvrtc", PW_GPU_SHIPPED, shipped) ? shipped : NULL;
     config->cache.slow_path = "other means (tier 0, or copies of the driver)";
     config->cache.load_backend = load_backend;

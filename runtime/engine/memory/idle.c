@@ -93,3 +93,18 @@ void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf)
     }
     return block;
 }
+
+void *pw_idle_stale(pw_idle *idle, int shelf)
+{
+    uint64_t patience = PW_IDLE_PUTS + (uint64_t)(pw_idle_shelf_bytes(shelf) >> PW_SIZE_FIRST_SHIFT);
+    uint64_t now = atomic_load_explicit(&idle->clock, memory_order_relaxed);
+    void *block = NULL;
+
+    for (int i = 0; i < PW_IDLE_KEPT && !block; i++) {
+        pw_idle_slot *slot = &idle->slots[shelf][i];
+
+        if (atomic_load_explicit(&slot->since, memory_order_relaxed) + patience < now)
+            block = take_from(idle, slot, shelf);
+    }
+    return block;
+}

@@ -34,7 +34,10 @@ static inline int64_t pw_size_class_bytes(int size_class)
 
 /* ---- shelves of idle blocks ---------------------------------------------------------------------------- */
 
-enum { PW_IDLE_KEPT = 64 /* blocks of one shelf: a halo has 52 messages under way */ };
+enum {
+    PW_IDLE_KEPT = 64, /* blocks of one shelf: a halo has 52 messages under way */
+    PW_IDLE_PUTS = 256
+};
 
 /* A thread takes a block by an exchange with NULL and puts one by a compare-exchange from NULL. There is no list, so
  * the ABA problem does not arise. */
@@ -71,6 +74,15 @@ bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most);
 /* If more than `most` bytes are idle, takes the block that has been idle longest, for the caller to free, and sets its
  * shelf. Else returns NULL. */
 void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf);
+/* Takes a block of this shelf that lies idle for too long, for the caller to free: since as many puts as it has pages,
+ * and PW_IDLE_PUTS more. So pages that come and go cost a put less than one page fault. NULL: there is none. */
+void *pw_idle_stale(pw_idle *idle, int shelf);
+
+/* Whether it is time to look for stale blocks again: once in PW_IDLE_PUTS puts. */
+static inline bool pw_idle_is_due(const pw_idle *idle)
+{
+    return atomic_load_explicit(&idle->clock, memory_order_relaxed) % PW_IDLE_PUTS == 0;
+}
 
 static inline int64_t pw_idle_bytes(const pw_idle *idle)
 {

@@ -1,7 +1,7 @@
 /*
  * Staging buffers: per thread those of the smallest size class, behind them shelves that all threads share (idle.h),
- * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves. Cells
- * lie in a list of the thread that gave them back, at most CELLS of them.
+ * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves, and none
+ * that the program has long ceased to use. Cells lie in a list of the thread that gave them back, at most CELLS of them.
  */
 #include "runtime/engine/memory/pool.h"
 
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 enum {
-    SIDES = PW_POOL_OUTBOUND + 1,
+    SIDES = PW_POOL_SCRATCH + 1,
     OWN = 16,     /* buffers of the smallest class that each thread keeps for itself */
     CELLS = 4096, /* idle cells of one thread */
     LINE = 64,
@@ -103,11 +103,23 @@ static void release_beyond(int64_t most)
         release(buffer);
 }
 
+/* Frees what a program that has changed to other sizes no longer uses. */
+static void release_stale(void)
+{
+    void *buffer;
+
+    for (int shelf = 0; shelf < pool.idle.shelves; shelf++)
+        while ((buffer = pw_idle_stale(&pool.idle, shelf)) != NULL)
+            release(buffer);
+}
+
 static void give_to_all(pw_pool_side side, void *buffer, int class)
 {
     if (!pw_idle_put(&pool.idle, buffer, pw_idle_shelf(side, class), idle_limit))
         release(buffer);
     release_beyond(idle_limit);
+    if (pw_idle_is_due(&pool.idle))
+        release_stale();
 }
 
 static void give_own(void)

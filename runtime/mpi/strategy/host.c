@@ -45,12 +45,12 @@ static pw_status packed_take(pw_staging *s)
 static pw_status packed_pack(pw_staging *s)
 {
     pw_outbound_path path = pw_outbound_path_of(s->buffer.bytes);
-    void *scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take(s->buffer.bytes);
+    void *scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take_from(PW_POOL_SCRATCH, s->buffer.bytes);
 
     pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
     if (scratch) {
         pw_outbound_write(path, s->data, scratch, s->buffer.bytes);
-        pw_pool_give(scratch, s->buffer.bytes);
+        pw_pool_give_to(PW_POOL_SCRATCH, scratch, s->buffer.bytes);
         if (path == PW_OUTBOUND_STREAMED)
             atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
     }

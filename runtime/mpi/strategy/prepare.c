@@ -20,9 +20,11 @@ static pw_layout *layout_of(const pw_entry *entry)
  * which takes longer than moving the object. */
 static void make_staging(int64_t bytes)
 {
-    static const pw_pool_side sides[] = {PW_POOL_OWN, PW_POOL_OUTBOUND};
+    static const pw_pool_side sides[] = {PW_POOL_OWN, PW_POOL_OUTBOUND, PW_POOL_SCRATCH};
 
-    for (int i = 0; i < 2 && bytes >= PW_LEAST_READ && bytes <= pw_env_size(PW_ENV_STAGING); i++)
+    if (bytes < PW_LEAST_READ || bytes > pw_env_size(PW_ENV_STAGING))
+        return;
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
         pw_pool_give_to(sides[i], pw_pool_take_from(sides[i], bytes), bytes);
 }
 

@@ -110,6 +110,35 @@ static void other_sizes_find_room(void **state)
     assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
 }
 
+static void use(int64_t bytes, int times)
+{
+    for (int i = 0; i < times; i++) {
+        void *buffer = pw_pool_take(bytes);
+
+        assert_non_null(buffer);
+        pw_pool_give(buffer, bytes);
+    }
+}
+
+/* A size that is used now and then keeps its memory; one that is not used any more does not. */
+static void old_sizes_are_given_back(void **state)
+{
+    int64_t before;
+
+    (void)state;
+    use(256 << 10, 1);
+    before = pw_pool_usage_now().allocations;
+    for (int i = 0; i < 20; i++) {
+        use(32 << 10, 200);
+        use(256 << 10, 1);
+    }
+    assert_int_equal(pw_pool_usage_now().allocations, before + 1);
+    assert_int_equal(pw_pool_usage_now().idle_bytes, (256 + 32) << 10);
+    use(32 << 10, 1000);
+    assert_int_equal(pw_pool_usage_now().idle_bytes, 32 << 10);
+    pw_pool_trim();
+}
+
 static void too_much_is_refused(void **state)
 {
     (void)state;
@@ -158,6 +187,7 @@ int main(void)
         cmocka_unit_test(threads_give_back_what_they_keep),
         cmocka_unit_test(idle_memory_is_bounded),
         cmocka_unit_test(other_sizes_find_room),
+        cmocka_unit_test(old_sizes_are_given_back),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(threads_share),
     };
