@@ -1,6 +1,6 @@
 /*
  * The table of expected messages, which is looked up by address without a lock, and what becomes of each piece that MPI
- * asks for. Bytes [0, in_place) of a message are in the user's buffer, the others that have come in the staging memory.
+ * asks for. A message is in the user's buffer as a whole, and `in_place` says how long it is, or in the staging memory.
  */
 #include "runtime/exchange/inbound.h"
 
@@ -19,7 +19,7 @@ struct pw_inbound {
     const pw_inbound_taker *take; /* unpacks in place of layout and buf; NULL: there is none */
     bool exact;                   /* the message is as long as the memory that expects it */
     bool timed;                   /* the time is measured for the caller */
-    _Atomic(const char *) whole;  /* the message in the sender's memory, if all of it was unpacked at once */
+    _Atomic(const char *) whole;  /* the message in the sender's memory, once it was unpacked */
     pw_peer_block whole_in;       /* the block there, where it is known */
     _Atomic int64_t in_place, ns;
     _Atomic(void *) late;                  /* the taker's late read under way; NULL: none */
@@ -187,18 +187,22 @@ int64_t pw_inbound_room(const pw_inbound *in, const void *to)
     return room > 0 ? room : 0;
 }
 
-/* Whether unpacking this piece pays. Tier 0 moves parts of objects, slowly, so the kernel must move most of the piece.
- */
-static bool is_mostly_whole(const pw_layout *layout, int64_t first, int64_t last)
+/* Whether this process can put what is in the block in its place. */
+static bool can_take(const pw_inbound *in, const pw_peer_block *block)
 {
-    int64_t begin = (first + layout->size - 1) / layout->size, end = last / layout->size;
-
-    return end > begin && (end - begin) * layout->size >= (last - first) / 2;
+    return in->take ? block != NULL : in->layout && !(block && block->lazy);
 }
 
-/* The bytes of the message that begins at `from`, if this process can read all of them there; else 0. */
-static int64_t whole_message(const pw_inbound *in, const char *from, int64_t bytes, const pw_peer_block *block)
+/* The bytes of the whole message, if its first byte is asked for and this process can read all of it there; else 0. */
+static int64_t whole_message(const pw_inbound *in, int64_t first, const char *from, int64_t bytes,
+                             const pw_peer_block *block, const pw_stand_in *objects)
 {
+    if (first != 0 || atomic_load_explicit(&in->in_place, memory_order_relaxed) > 0)
+        return 0;
+    if (objects)
+        return objects->first == 0 && objects->bytes <= in->bytes && (in->take || in->layout) ? objects->bytes : 0;
+    if (!can_take(in, block))
+        return 0;
     if (in->exact)
         return block && in->bytes <= block->base + block->bytes - from ? in->bytes : 0;
     if (block && from == block->base && (int64_t)block->message >= bytes && (int64_t)block->message <= in->bytes)
@@ -206,36 +210,12 @@ static int64_t whole_message(const pw_inbound *in, const char *from, int64_t byt
     return bytes == in->bytes ? bytes : 0;
 }
 
-/* The number of bytes from `first` on that this call is to unpack. */
-static int64_t unpacked_now(const pw_inbound *in, int64_t first, const char *from, int64_t bytes,
-                            const pw_peer_block *block)
-{
-    int64_t whole = first == 0 ? whole_message(in, from, bytes, block) : 0;
-
-    if (first != atomic_load_explicit(&in->in_place, memory_order_relaxed))
-        return 0;
-    if (in->take)
-        return block ? whole : 0;
-    if (!in->layout || (block && block->lazy))
-        return 0;
-    bytes = whole > 0 ? whole : bytes;
-    return is_mostly_whole(in->layout, first, first + bytes) ? bytes : 0;
-}
-
-/* The bytes of objects that this call is to move: all, if the message is asked for from its first byte on, or none. */
-static int64_t moved_now(const pw_inbound *in, int64_t first, const pw_stand_in *objects)
-{
-    bool is_first = first == 0 && objects->first == 0 && atomic_load_explicit(&in->in_place, memory_order_relaxed) == 0;
-
-    return is_first && objects->bytes <= in->bytes && (in->take || in->layout) ? objects->bytes : 0;
-}
-
-/* Moves bytes to the user's buffer. Returns how many; 0: they have to go to staging memory. */
+/* Moves the message to the user's buffer. Returns its bytes; 0: those of this call have to go to staging memory. */
 static int64_t put_in_place(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block,
                             pw_stand_in *objects)
 {
     int64_t begun = in->timed ? pw_clock_ns() : 0;
-    int64_t now = objects ? moved_now(in, first, objects) : unpacked_now(in, first, from, bytes, block);
+    int64_t now = whole_message(in, first, from, bytes, block, objects);
     bool done = now > 0;
     void *late = NULL;
 
@@ -245,7 +225,7 @@ static int64_t put_in_place(pw_inbound *in, int64_t first, const char *from, int
     else if (done && in->take)
         done = in->take->unpack(in->arg, from, now, block, &late);
     else if (done)
-        pw_layout_unpack_part(in->layout, in->buf, first, first + now, from);
+        pw_layout_unpack_part(in->layout, in->buf, 0, now, from);
     if (!done)
         return 0;
     atomic_store_explicit(&in->late, late, memory_order_release);
@@ -298,10 +278,8 @@ bool pw_inbound_arrive(pw_inbound *in, void *to, const void *from, int64_t bytes
     if (now == 0)
         return (!whole || take_back(in, whole)) &&
                (objects ? pw_stand_in_pack(objects, to, bytes) : copy(block, to, from, bytes));
-    if (now > bytes || objects) {
-        in->whole_in = block ? *block : (pw_peer_block){.lazy = false};
-        atomic_store_explicit(&in->whole, from, memory_order_relaxed);
-    }
-    atomic_store_explicit(&in->in_place, first + now, memory_order_release);
+    in->whole_in = block ? *block : (pw_peer_block){.lazy = false};
+    atomic_store_explicit(&in->whole, from, memory_order_relaxed);
+    atomic_store_explicit(&in->in_place, now, memory_order_release);
     return true;
 }

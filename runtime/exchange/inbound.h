@@ -1,13 +1,12 @@
 /*
  * Expected messages: receives into staging memory whose message may be unpacked while it arrives. When MPI copies bytes
  * from memory of another process that this process has mapped (runtime/exchange/peers.h), these functions unpack
- * them straight into the user's buffer. That saves the copy into staging memory and the pass over it. Each expected
- * message records how many bytes are in the user's buffer already; the others are in the staging memory, to be unpacked
- * from there.
+ * them straight into the user's buffer. That saves the copy into staging memory and the pass over it. A message whose
+ * length is not known, or that comes in another order, is in the staging memory, to be unpacked from there.
  *
  * An MPI copies a long message piece by piece. The sender packs all of it before it calls its MPI, and does not write
- * there again before the last piece has been read. So where the length of the message is known
- * (runtime/exchange/segment.h), the first piece makes this process unpack all of it, and the other pieces are done.
+ * there again before the last piece has been read. So the first piece makes this process unpack all of it, and the
+ * other pieces are done. The sender says how long the message is (runtime/exchange/segment.h).
  *
  * Only what MPI writes and never reads is unpacked: point-to-point receives, and the blocks of exchanges, such as
  * MPI_Alltoallv, from which MPI sends nothing on. Other collectives do, so for them the bytes are only copied.
@@ -57,8 +56,8 @@ void pw_inbound_forget_blocks(const void *data, int64_t bytes);
 int pw_inbound_takers(void);
 /* Expects the next message into the same memory. */
 void pw_inbound_expect_again(pw_inbound *in);
-/* Returns how many bytes are in the user's buffer, from the first on; after a taker, all or none. Sets *ns to the time
- * that unpacking took, if a taker unpacked, or with PACKWRIGHT_STATS. */
+/* Returns how many bytes are in the user's buffer, which are all or none. Sets *ns to the time that unpacking took, if
+ * a taker unpacked, or with PACKWRIGHT_STATS. */
 int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
 /* Waits for the late read that is under way, if there is one. A failure: what is in place is not the message. */
 pw_status pw_inbound_finish(pw_inbound *in);

@@ -7,7 +7,7 @@
  * A copy is begun and finished as other transfers are (transfer.h), takes a lane from the pool, and learns of its end
  * by the lane's flag or stream. Like all transfers it waits for the legacy default stream of its own context, and for
  * no other stream: the caller makes sure that a peer's memory has been written before, and may be read until the copy
- * is finished. The memory that is read and the memory that is written must not overlap (pw_layout_may_overlap).
+ * is finished. The memory that is read and the memory that is written must not overlap.
  *
  * Any thread may call these functions. The layouts in `joined` must live until the copy is finished.
  */
