@@ -150,10 +150,9 @@ static void check_end(void)
 /* Every second row of ROW doubles is moved. */
 enum { LARGE = 24 << 20, ROW = 512, ROW_BYTES = 8 * ROW, ROWS = LARGE / (2 * ROW_BYTES), OBJECTS = 16 };
 
-typedef enum kind { ALLTOALL, ALLGATHERV, ALLTOALLW, NEIGHBOURS, SUM, SUM_OF_OWN, LOCAL_SUM, KINDS } kind;
+typedef enum kind { ALLTOALL, ALLGATHERV, ALLTOALLW, NEIGHBOURS, SUM, SUM_OF_OWN, KINDS } kind;
 static const char *const kind_names[KINDS] = {"Alltoall",           "Allgatherv", "Alltoallw",
-                                              "Neighbor_alltoallw", "Allreduce",  "Allreduce of a type with gaps",
-                                              "Reduce_local"};
+                                              "Neighbor_alltoallw", "Allreduce",  "Allreduce of a type with gaps"};
 
 static MPI_Datatype strided, object;
 static MPI_Op own_sum;
@@ -189,8 +188,7 @@ static int start(kind s, void *out, void *in, bool nonblocking, MPI_Request *req
         return CALL(Neighbor_alltoallw, neighbor_alltoallw, out, &one, &here, &strided, in, &one, &here, &strided,
                     ring);
     case SUM: return CALL(Allreduce, allreduce, out, in, LARGE / 8, MPI_DOUBLE, MPI_SUM, self);
-    case SUM_OF_OWN: return CALL(Allreduce, allreduce, out, in, OBJECTS, object, own_sum, self);
-    default: return MPI_Reduce_local(out, in, LARGE / 8, MPI_DOUBLE, MPI_SUM);
+    default: return CALL(Allreduce, allreduce, out, in, OBJECTS, object, own_sum, self);
     }
 }
 
@@ -220,13 +218,11 @@ static void make_kinds(void)
     MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &itself, &one, 1, &itself, &one, MPI_INFO_NULL, 0, &ring);
     MPI_Comm_set_errhandler(self, handler);
     MPI_Comm_set_errhandler(ring, handler);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler); /* handles errors of MPI_Reduce_local */
     test_handler_free(&handler);
 }
 
 static void free_kinds(void)
 {
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     MPI_Type_free(&strided);
     MPI_Type_free(&object);
     MPI_Op_free(&own_sum);
@@ -286,21 +282,15 @@ static void expect_error(kind s, bool nonblocking, int class, const char *what)
     CHECK(handled == TEST_HANDLER_CALLS, "%s, %s: the handler was called %d times", kind_names[s], what, handled);
 }
 
-static bool has_mode(kind s, bool nonblocking)
-{
-    return !nonblocking || s != LOCAL_SUM;
-}
-
 static void check_no_memory(void)
 {
     for (int s = 0; s < KINDS; s++)
-        for (int nonblocking = 0; nonblocking < 2; nonblocking++)
-            if (has_mode((kind)s, nonblocking)) {
-                refuse(true);
-                expect_error((kind)s, nonblocking, MPI_ERR_NO_MEM, "no memory");
-                refuse(false);
-                expect_as_before((kind)s, "no memory");
-            }
+        for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+            refuse(true);
+            expect_error((kind)s, nonblocking, MPI_ERR_NO_MEM, "no memory");
+            refuse(false);
+            expect_as_before((kind)s, "no memory");
+        }
 }
 
 /* There is memory for the staging buffers, but none for the mirrors. */
@@ -324,17 +314,16 @@ static void check_no_mirror(void)
 static void check_afterwards(void)
 {
     for (int s = 0; s < KINDS; s++)
-        for (int nonblocking = 0; nonblocking < 2; nonblocking++)
-            if (has_mode((kind)s, nonblocking)) {
-                int rc = call((kind)s, large[0].at, large[1].at, nonblocking);
-                bool moved;
+        for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+            int rc = call((kind)s, large[0].at, large[1].at, nonblocking);
+            bool moved;
 
-                gpu_read(&large[1], 0, got, LARGE);
-                moved = !memcmp(got, before[0], ROW_BYTES) &&
-                        !memcmp(got + LARGE - 2 * ROW_BYTES, before[0] + LARGE - 2 * ROW_BYTES, ROW_BYTES);
-                CHECK(rc == MPI_SUCCESS && (moved || s == LOCAL_SUM), "%s, with memory: rc %d", kind_names[s], rc);
-                gpu_write(&large[1], 0, before[1], LARGE);
-            }
+            gpu_read(&large[1], 0, got, LARGE);
+            moved = !memcmp(got, before[0], ROW_BYTES) &&
+                    !memcmp(got + LARGE - 2 * ROW_BYTES, before[0] + LARGE - 2 * ROW_BYTES, ROW_BYTES);
+            CHECK(rc == MPI_SUCCESS && moved, "%s, with memory: rc %d", kind_names[s], rc);
+            gpu_write(&large[1], 0, before[1], LARGE);
+        }
 }
 
 static void check_lost(void)
@@ -345,12 +334,11 @@ static void check_lost(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fail(names[i], 0, FAKE_LAUNCH_FAILED);
     for (int s = 0; s < KINDS; s++)
-        for (int nonblocking = 0; nonblocking < 2; nonblocking++)
-            if (has_mode((kind)s, nonblocking)) {
-                int rc = call((kind)s, large[0].at, large[1].at, nonblocking);
+        for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+            int rc = call((kind)s, large[0].at, large[1].at, nonblocking);
 
-                CHECK(rc != MPI_SUCCESS, "%s: a lost GPU is no error", kind_names[s]);
-            }
+            CHECK(rc != MPI_SUCCESS, "%s: a lost GPU is no error", kind_names[s]);
+        }
 }
 
 static void check_failures(void)
