@@ -11,6 +11,7 @@
 #include "base/thread.h"
 
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -171,6 +172,7 @@ static void *reader_main(void *arg)
 {
     pw_cache *cache = arg;
 
+    prctl(PR_SET_NAME, "packwright-read"); /* without a look into /proc, for which the application would wait */
     work(cache, &cache->reader);
     return NULL;
 }
@@ -181,19 +183,10 @@ static void *compiler_main(void *arg)
 {
     pw_cache *cache = arg;
 
+    prctl(PR_SET_NAME, "packwright-jit");
     setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE); /* on Linux, of this thread */
     work(cache, &cache->compiler);
     return NULL;
-}
-
-static int create_thread(pw_cache *cache, pw_worker *worker)
-{
-    bool reads = worker == &cache->reader;
-    int error = pw_thread_start(&worker->thread, STACK_BYTES, reads ? reader_main : compiler_main, cache);
-
-    if (!error)
-        pthread_setname_np(worker->thread, reads ? "packwright-read" : "packwright-jit");
-    return error;
 }
 
 static bool start(pw_cache *cache, pw_worker *worker)
@@ -202,7 +195,8 @@ static bool start(pw_cache *cache, pw_worker *worker)
 
     if (worker->started || cache->no_worker)
         return worker->started;
-    error = create_thread(cache, worker);
+    error =
+        pw_thread_start(&worker->thread, STACK_BYTES, worker == &cache->reader ? reader_main : compiler_main, cache);
     worker->started = !error;
     cache->no_worker = error;
     if (error)

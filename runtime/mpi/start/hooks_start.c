@@ -13,6 +13,7 @@
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/start/parts.h"
 #include "runtime/mpi/stats/stats.h"
+#include "runtime/mpi/strategy/strategy.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -35,6 +36,7 @@ static void world_started(void)
             pw_env_check();
         pw_stats_check_files();
     }
+    pw_strategy_share_trials();
 }
 
 pw_verdict pw_hook_Init(int *argc, char ***argv, int *rc)

@@ -150,21 +150,27 @@ static pw_hash hash_of(const pw_message *m)
     return m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0};
 }
 
-/* Runs when a message is to be sent, so after MPI_Init. */
 static void share_trials(void)
 {
     pw_site_share(pw_commons_part_of(PW_COMMONS_TRIALS));
 }
 
-static pw_site_question question_of(pw_asked *a)
+void pw_strategy_share_trials(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (chosen_by.trials)
+        pthread_once(&once, share_trials);
+}
+
+static pw_site_question question_of(pw_asked *a)
+{
     pw_site_question q = {
         .ways = PW_STRATEGY_COUNT, .forced = chosen_by.forced, .example = hash_of(a->message), .cost = cost, .arg = a};
 
     if (!chosen_by.trials)
         return q;
-    pthread_once(&once, share_trials);
+    pw_strategy_share_trials();
     q.rivals = pw_way_rivals(a->now.set, &q.rival);
     return q;
 }

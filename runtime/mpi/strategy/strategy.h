@@ -122,6 +122,9 @@ PW_STRATEGIES(X)
 
 /* Reads PACKWRIGHT_STRATEGY and the model. */
 void pw_strategy_start(void);
+/* Finds the memory in which the ranks of this node judge together: once all of them are in MPI_Init, and off the calls
+ * that need it, since that takes as long as a hundred short messages. */
+void pw_strategy_share_trials(void);
 /* Whether PACKWRIGHT_STRATEGY names a strategy, so that costs do not matter. */
 bool pw_strategy_is_forced(void);
 
