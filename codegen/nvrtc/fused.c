@@ -401,9 +401,46 @@ static int tables_of(const pw_region *r)
     return n;
 }
 
+static uint64_t away(const void *to, const void *from)
+{
+    return (uint64_t)(uintptr_t)to - (uint64_t)(uintptr_t)from;
+}
+
+/* Whether the move has the same jobs as the last one but for their addresses, which are aligned alike. Neighbours in an
+ * exchange mostly have. */
+static bool is_as_last(const pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
+{
+    const pw_gpu_fused_last *l = &f->last;
+    return f->jobs > 0 && l->nest == nest && l->tables == tables && l->call.count == call->count &&
+           l->call.direction == call->direction &&
+           (away(call->dst, l->call.dst) | away(call->src, l->call.src)) % MOST_WORD == 0;
+}
+
+static pw_status add_again(pw_gpu_fused *f, const pw_gpu_call *call)
+{
+    const pw_gpu_fused_last l = f->last;
+    const int jobs = f->jobs - l.jobs, words = f->words - l.words;
+    if (f->jobs + jobs > PW_GPU_FUSED_JOBS || 1 + f->jobs + jobs + f->words + words > PW_GPU_FUSED_LARGE)
+        return PW_ERR_OVERFLOW;
+    f->last = (pw_gpu_fused_last){l.nest, l.tables, *call, f->jobs, f->words};
+    for (int i = 0; i < words; i++)
+        f->records[f->words + i] = f->records[l.words + i];
+    for (int i = 0; i < jobs; i++) {
+        uint64_t *record = f->records + (f->at[f->jobs + i] = f->at[l.jobs + i] + words);
+        record[PW_JOB_DST] += away(call->dst, l.call.dst);
+        record[PW_JOB_SRC] += away(call->src, l.call.src);
+    }
+    f->jobs += jobs;
+    f->words += words;
+    return PW_OK;
+}
+
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
 {
+    const pw_gpu_fused_last last = {nest, tables, *call, f->jobs, f->words};
     const int jobs = f->jobs, words = f->words;
+    if (is_as_last(f, nest, tables, call))
+        return add_again(f, call);
     pw_status status = PW_OK;
     if (!nest)
         status = add_bytes(f, call);
@@ -416,7 +453,9 @@ pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *con
             status = add_piece(f, nest, r, k, parts == 1, tables, call);
         tables += tables_of(r);
     }
-    if (status != PW_OK) {
+    if (status == PW_OK) {
+        f->last = last;
+    } else {
         f->jobs = jobs;
         f->words = words;
     }

@@ -34,12 +34,21 @@ enum { PW_JOB_LOOP_COUNT, PW_JOB_LOOP_MEM, PW_JOB_LOOP_PACKED, PW_JOB_LOOP_WORDS
 enum { PW_JOB_W1, PW_JOB_W4 = 2, PW_JOB_W16 = 4, PW_JOB_PARTS, PW_JOB_LIST };
 enum { PW_JOB_TABLE = 1 };
 
+/* The move that was added last, and where its jobs and their words begin. */
+typedef struct pw_gpu_fused_last {
+    const pw_nest *nest;
+    const void *const *tables;
+    pw_gpu_call call;
+    int jobs, words;
+} pw_gpu_fused_last;
+
 /* Jobs gathered for a launch. */
 typedef struct pw_gpu_fused {
     pw_direction direction;               /* of the launch, as of its first move */
     int jobs, words;                      /* of the records */
     int at[PW_GPU_FUSED_JOBS];            /* where each record begins */
     uint64_t records[PW_GPU_FUSED_LARGE]; /* blocks and steps are not yet there */
+    pw_gpu_fused_last last;               /* valid if there is a job */
 } pw_gpu_fused;
 
 /*

@@ -1,5 +1,6 @@
 /* The hooks of calls that free communicators: what is remembered of one goes before MPI may reuse its handle. */
 #include "runtime/mpi/collective/communicator.h"
+#include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/strategy/direct.h"
@@ -9,6 +10,7 @@
 static void forget(MPI_Comm comm)
 {
     pw_pending_forget_comm(comm);
+    pw_kept_forget(comm);
     pw_direct_forget_comms();
     pw_loopback_forget(comm);
     pw_communicator_let_go(comm);

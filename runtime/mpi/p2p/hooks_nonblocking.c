@@ -6,6 +6,7 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"
+#include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/requests/received.h"
 
@@ -23,7 +24,10 @@ typedef struct transfer {
             int grain;                    /* grain of the message that is received (pw_received_grain) */
             pw_loopback_receive from_own; /* of a receive from this process */
         };
-        pw_deferred deferred;    /* of a send that is deferred */
+        struct {
+            pw_deferred deferred; /* of a send that is deferred */
+            pw_kept kept;
+        };
         pw_loopback_move *moved; /* of a send to this process; NULL: MPI brings the message */
     };
     const pw_entry *entry; /* of a persistent send; only for statistics (pw_loopback_receive) */
@@ -122,7 +126,14 @@ static void destroy(pw_pending *p)
 
 static void destroy_deferred(pw_pending *p)
 {
-    pw_staging_close(&((transfer *)p)->out);
+    transfer *t = (transfer *)p;
+
+    if (p->kept) {
+        pw_staging_await(&t->out);
+        pw_kept_put(&t->kept);
+        return;
+    }
+    pw_staging_close(&t->out);
     pw_cell_give(p);
 }
 
@@ -246,21 +257,48 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request, bool large);
 
+/* Sends by a kept operation, if one sent such a message before, and that way is still the one. False: it does not.
+ * Statistics count each message where its way is chosen, and so do trials. */
+static bool send_again(const pw_kept *like, const pw_entry *entry, const void *buf, MPI_Request *request)
+{
+    pw_message m = {.role = PW_SEND, .entry = entry, .buffer = {.base = (void *)buf, .count = like->count}};
+    pw_kept *k = pw_gate_judged || pw_layout_use_is_reported() ? NULL : pw_kept_take(like);
+    transfer *t = k ? (transfer *)k->pending : NULL;
+
+    if (!t)
+        return false;
+    if (!pw_message_describe(&m) || m.buffer.place.gpu != t->out.buffer.place.gpu || !pw_deferred_can(&t->out) ||
+        !pw_site_again(t->out.site, (int)pw_strategy_id_of(t->out.strategy))) {
+        pw_kept_drop(k);
+        return false;
+    }
+    t->out.buffer.base = m.buffer.base;
+    t->pending.kept = false;
+    *request = t->pending.request;
+    pw_pending_track(*request, &t->pending);
+    pw_deferred_add(&t->deferred, &t->pending, &t->out);
+    return true;
+}
+
 /* The request is made now, and MPI starts it when the message is packed. */
-static pw_verdict send_deferred(send_fn *init, pw_staging *s, const pw_entry *entry, int dest, int tag, MPI_Comm comm,
-                                MPI_Request *request, int *rc)
+static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, const pw_entry *entry, MPI_Request *request, int *rc)
 {
     double ns = pw_staging_fused_ns(s, entry);
     bool shown = !s->strategy->begin;
-    transfer *t = create(shown ? &deferred_shown_ops : &deferred_send_ops, comm, s, NULL);
+    transfer *t = create(shown ? &deferred_shown_ops : &deferred_send_ops, like->comm, s, NULL);
 
     if (!t) {
         pw_deferred_flush();
         return PW_PASS;
     }
     t->pending.once = true;
+    t->pending.keeps = !shown && t->out.site && t->out.buffer.bytes <= PW_KEPT_BYTES;
     t->deferred.ns = ns;
-    *rc = init(t->out.data, t->out.buffer.bytes, MPI_BYTE, dest, tag, comm, request, t->out.buffer.bytes > INT_MAX);
+    t->kept = *like;
+    t->kept.layout = t->out.buffer.layout; /* that of the type may have become another one */
+    t->kept.pending = &t->pending;
+    *rc = like->init(t->out.data, t->out.buffer.bytes, MPI_BYTE, like->peer, like->tag, like->comm, request,
+                     t->out.buffer.bytes > INT_MAX);
     launched(t, request, *rc);
     if (*rc == MPI_SUCCESS)
         pw_deferred_add(&t->deferred, &t->pending, &t->out);
@@ -306,6 +344,14 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, times_of(persistent));
     bool is_self = pw_loopback_is(comm, dest);
     pw_loopback_move *moved = NULL;
+    const pw_kept like = {.init = init,
+                          .comm = comm,
+                          .peer = dest,
+                          .tag = tag,
+                          .layout = entry ? entry->layout : NULL,
+                          .size = entry ? entry->size : 0,
+                          .offset = entry ? entry->offset : 0,
+                          .count = count};
     pw_staging s;
     transfer *t;
 
@@ -313,6 +359,10 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
         moved = pw_p2p_to_self(entry, buf, count, tag, comm, init && pw_pending_is_seen());
     if (moved) {
         *rc = send_moved(next, init, moved, dest, tag, comm, request);
+        return PW_DONE;
+    }
+    if (entry && init && !is_self && send_again(&like, entry, buf, request)) {
+        *rc = MPI_SUCCESS;
         return PW_DONE;
     }
     if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm, init != NULL)) {
@@ -324,7 +374,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     if (!persistent && !is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
         pw_loopback_send(comm, tag, NULL);
     if (init && !is_self && pw_deferred_can(&s))
-        return send_deferred(init, &s, entry, dest, tag, comm, request, rc);
+        return send_deferred(&like, &s, entry, request, rc);
     let_deferred_go(persistent);
     t = create(send_ops_of(&s, persistent), comm, &s, NULL);
     if (!t)

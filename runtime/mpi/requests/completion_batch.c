@@ -153,6 +153,6 @@ int pw_batch_settle(pw_batch *b, int place, MPI_Status *status, MPI_Comm *comm)
     b->ops[place] = NULL;
     if (!p)
         return MPI_SUCCESS;
-    pw_pending_free_once(p, &b->requests[place]);
+    pw_pending_free_once(p, &b->requests[place], !status);
     return pw_pending_settle(p, status, comm);
 }

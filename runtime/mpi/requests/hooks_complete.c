@@ -17,12 +17,12 @@ static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, in
     MPI_Comm comm = MPI_COMM_NULL;
 
     if (rc == MPI_SUCCESS) {
-        pw_pending_free_once(p, request);
+        pw_pending_free_once(p, request, false);
         rc = pw_pending_settle(p, status, &comm);
         return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
     }
     if (pw_is_over(p, *request, !pw_is_refusal(rc))) {
-        pw_pending_free_once(p, request);
+        pw_pending_free_once(p, request, true);
         pw_pending_settle(p, NULL, &comm);
     } else
         pw_pending_unclaim(p);
@@ -157,6 +157,7 @@ pw_verdict pw_hook_Cancel(MPI_Request *request, int *rc)
     (void)rc;
     if (p) {
         pw_loopback_lose(p->comm);
+        p->keeps = false;
         pw_pending_unclaim(p);
     }
     return PW_PASS;

@@ -177,9 +177,14 @@ int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
     return rc;
 }
 
-void pw_pending_free_once(const pw_pending *p, MPI_Request *request)
+void pw_pending_free_once(pw_pending *p, MPI_Request *request, bool failed)
 {
-    if (p->once && *request != MPI_REQUEST_NULL)
+    if (!p->once || *request == MPI_REQUEST_NULL)
+        return;
+    p->kept = p->keeps && !failed && p->error == MPI_SUCCESS && comm_of(p) != MPI_COMM_NULL;
+    if (p->kept)
+        *request = MPI_REQUEST_NULL;
+    else
         PMPI_Request_free(request);
 }
 

@@ -64,6 +64,7 @@ struct pw_pending {
     MPI_Comm comm; /* its error handler gets failures of start and complete; MPI_COMM_NULL: that of MPI_COMM_SELF */
     bool persistent;
     bool once; /* the program's nonblocking send is a persistent request of MPI (deferred.h), freed when it completes */
+    bool keeps, kept; /* if it completes without error its request is not freed; so it was: `destroy` keeps it (kept.h) */
     int64_t moved_bytes; /* `complete` sets it: so many bytes have come, and MPI got an empty message; 0: as MPI says */
     /* The table sets what follows. */
     int error;    /* of a deferred send that could not be packed or started: completing calls return it */
@@ -126,9 +127,9 @@ int pw_pending_prepare(pw_pending *p);
 /* MPI has started the operation. The request may have changed: Open MPI exchanges it while it is busy with the last
  * start of a buffered send. */
 void pw_pending_started(pw_pending *p, MPI_Request request);
-/* Called when the claimed operation of `*request` is over, before it is settled: frees a request that is persistent for
- * MPI only, as MPI does with other requests. */
-void pw_pending_free_once(const pw_pending *p, MPI_Request *request);
+/* Called when the claimed operation of `*request` is over, before it is settled: frees, or keeps, a request that is
+ * persistent for MPI only, which is MPI_REQUEST_NULL for the program then, as other requests are. */
+void pw_pending_free_once(pw_pending *p, MPI_Request *request, bool failed);
 /* Returns whether MPI must not complete the request of a claimed operation yet (pw_pending_ops.is_held). */
 bool pw_pending_is_held(pw_pending *p);
 /* Waits until MPI may. */

@@ -6,6 +6,7 @@
  * Each sweep tests all orphans that are receives, since the program may be about to learn that their message has come.
  * It tests a few in turn of the orphans that only hold memory.
  */
+#include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/pending.h"
 
 #include <pthread.h>
@@ -149,6 +150,8 @@ void pw_pending_sweep(bool wait)
     sweep(&orphans.owing, length(&orphans.owing), wait);
     sweep(&orphans.holding, wait ? length(&orphans.holding) : FEW, wait);
     end_sweep();
+    if (wait)
+        pw_kept_forget(MPI_COMM_NULL);
 }
 
 static void sweep_queue_of_comm(queue *q, MPI_Comm comm)

@@ -365,6 +365,45 @@ static void limits(void **state)
     pw_arena_destroy(t->arena);
 }
 
+/* A move like the last one gets the records that it would get alone, whatever its addresses. */
+static void repetitions(void **state)
+{
+    static const char *const texts[] = {
+        "type(lb 0, extent 64000) { stream 20 stride 3200 { stream 20 stride 160 { bytes 24 align 8 } } }",
+        "type(lb 0, extent 1000) { blocks [0:8, 72:31, 24:1, 880:60] }",
+        "type(lb 0, extent 9000) { stream 30 stride 300 { bytes 29 align 1 } }"};
+    static const uint64_t dst[] = {4096, 8192, 8196, 12304, 1 << 20}, src[] = {1 << 16, 1 << 17, 4100, 8208, 64};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        static batch b;
+        static pw_gpu_fused again, anew;
+        item *t = &b.items[0];
+
+        b.n = 0;
+        add_text(&b, 1, false, "%s", texts[i]);
+        again.jobs = again.words = anew.jobs = anew.words = 0;
+        for (int k = 0; k < 10; k++) {
+            const pw_gpu_call call = {.count = 1,
+                                      .dst = (void *)(uintptr_t)dst[k / 2],
+                                      .src = (void *)(uintptr_t)src[k / 2],
+                                      .direction = k / 2 % 2 && i != 1 ? PW_PACK : PW_UNPACK};
+
+            anew.last.nest = NULL;
+            assert_int_equal(pw_gpu_fused_add(&again, t->nest, t->args.tables, &call),
+                             pw_gpu_fused_add(&anew, t->nest, t->args.tables, &call));
+            assert_int_equal(again.jobs, anew.jobs);
+            assert_int_equal(again.words, anew.words);
+            assert_memory_equal(again.at, anew.at, (size_t)anew.jobs * sizeof *anew.at);
+            assert_memory_equal(again.records, anew.records, (size_t)anew.words * sizeof *anew.records);
+        }
+        pw_judge_free(&t->judge);
+        pw_shape_unref(t->shape);
+        pw_nest_destroy(t->nest);
+        pw_arena_destroy(t->arena);
+    }
+}
+
 /* NVRTC takes the text for the oldest, the newest, and what Hopper is. */
 static void architectures(void **state)
 {
@@ -400,7 +439,7 @@ int main(int argc, char **argv)
 {
     plan p = {.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
               .types = argc > 1 ? strtoll(argv[1], NULL, 10) : DEFAULT_TYPES};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(architectures), cmocka_unit_test(limits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(architectures), cmocka_unit_test(limits), cmocka_unit_test(repetitions),
                                        cmocka_unit_test(corners), cmocka_unit_test(halo),
                                        cmocka_unit_test_prestate(random_types, &p)};
     return cmocka_run_group_tests(tests, NULL, NULL);
