@@ -1,4 +1,5 @@
-/* Preloaded: counts reads, and has UCX behind it; with PW_TEST_NO_UCX the network's library cannot be loaded. */
+/* Preloaded: counts reads of whichever UCX the process has, since some MPIs bring their own; with PW_TEST_NO_UCX the
+ * network's library cannot be loaded. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,9 @@ EXPORT ucs_status_ptr_t ucp_get_nbx(ucp_ep_h ep, void *buffer, size_t count, uin
                                     const ucp_request_param_t *param)
 {
     ucs_status_ptr_t (*next)(ucp_ep_h, void *, size_t, uint64_t, ucp_rkey_h, const ucp_request_param_t *) = NULL;
+    void *ucx = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
 
-    *(void **)&next = dlsym(RTLD_NEXT, "ucp_get_nbx");
+    *(void **)&next = dlsym(ucx, "ucp_get_nbx");
     count_gets++;
     return next(ep, buffer, count, address, key, param);
 }
