@@ -40,11 +40,6 @@ static pw_gpu_packed scratch_of(const transfer *t)
     return t->order.replica ? (pw_gpu_packed){.device = t->order.replica} : pw_gpu_packed_in(t->scratch);
 }
 
-static int64_t object_bytes(const pw_buffer *b)
-{
-    return b->layout ? b->layout->size : b->bytes / b->count;
-}
-
 /* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
 
 /* Puts one move into the stream. `last`: it is the last work of the transfer. */
@@ -69,7 +64,7 @@ static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed pac
     pw_gpu *gpu = gpu_of(t);
     pw_gpu_part part = {.first = object, .n = 1};
     pw_gpu_packed whole;
-    pw_status status = need(gpu, object_bytes(&t->order.buffer), &t->part);
+    pw_status status = need(gpu, t->order.buffer.layout->size, &t->part);
 
     if (status != PW_OK)
         return status;
@@ -112,16 +107,18 @@ static pw_status move_bytes(transfer *t, pw_gpu_packed packed, bool last)
 /* Moves the first order.bytes bytes between the buffer and `packed`. */
 static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
 {
-    const pw_buffer *b = &t->order.buffer;
-    int64_t each = object_bytes(b), whole = t->order.bytes / each, rest = t->order.bytes % each;
+    const pw_layout *layout = t->order.buffer.layout;
+    int64_t whole, rest;
     pw_status status = PW_OK;
 
-    if (!b->layout)
+    if (!layout)
         return move_bytes(t, packed, last);
+    whole = t->order.bytes / layout->size;
+    rest = t->order.bytes % layout->size;
     if (whole > 0)
         status = move(t, (pw_gpu_part){.n = whole}, packed, t->order.direction, last && rest == 0);
     if (status == PW_OK && rest > 0)
-        status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * each), rest);
+        status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * layout->size), rest);
     return status;
 }
 

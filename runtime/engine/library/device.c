@@ -66,7 +66,7 @@ typedef struct side {
 
 static side side_of(const char *name, const packwright_type *type, const void *memory, int64_t count)
 {
-    return (side){.name = name, .type = type, .view = {.base = (void *)memory, .count = count}};
+    return (side){.name = name, .type = type, .view = {.base = (void *)memory, .count = type ? count : 1}};
 }
 
 static bool find_place(side *s)

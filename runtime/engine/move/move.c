@@ -218,7 +218,7 @@ static pw_status move_within(const pw_buffer *from, const pw_buffer *to, const p
 static pw_status move_through_pinned(const pw_buffer *from, const pw_buffer *to)
 {
     pw_gpu *gpu = to->place.kind == PW_PLACE_DEVICE ? to->place.gpu : from->place.gpu;
-    pw_buffer dense = {.bytes = to->bytes};
+    pw_buffer dense = {.count = 1, .bytes = to->bytes};
     pw_gpu_block *block = NULL;
     pw_status status = pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, to->bytes, &block);
 
