@@ -135,10 +135,10 @@ static bool find_part(part *out)
 
     if (!r)
         return false;
-    out->at = atomic_load_explicit(&r->at, memory_order_relaxed);
-    out->bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed);
-    out->unit = atomic_load_explicit(&r->unit, memory_order_relaxed);
-    atomic_thread_fence(memory_order_acquire);
+    /* Acquire, so that the tag is looked at again after all of them. */
+    out->at = atomic_load_explicit(&r->at, memory_order_acquire);
+    out->bytes = atomic_load_explicit(&r->bytes, memory_order_acquire);
+    out->unit = atomic_load_explicit(&r->unit, memory_order_acquire);
     return atomic_load_explicit(&r->tag, memory_order_relaxed) == tag_of(out) && !find(table, out, &from);
 }
 
