@@ -159,6 +159,9 @@ static inline __attribute__((always_inline)) pw_verdict move(pack_call c, MPI_Co
 {
     pw_verdict verdict = PW_DONE;
 
+    /* The wrapper has not found the type if another one has its place in front. */
+    if (c.entry->dense && pw_memory_is_known_host(first_byte(&c)) && pw_memory_is_known_host(c.packed))
+        return move_contiguous(c, size, position, comm, rc);
     if (!is_ordinary(&c, size, *position))
         return PW_PASS;
     if (is_on_host(&c)) {
