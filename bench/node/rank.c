@@ -2,14 +2,14 @@
  * What a rank of a node costs: started by bench/node/ranks natively, and with Packwright preloaded. It knows nothing of
  * Packwright. Rank 0 prints a line of JSON.
  *
- * rank_<mpi> start|first   sends a message around a ring, packs eight types, and sends messages of 32 to 256 KiB. `init_ms`
- *                          is the CPU time before main (which loads libraries) and the time of MPI_Init, of the slowest
- *                          rank; `message_ms` goes on to the first message received. `rss_kib` and `pss_kib` are a rank's
- *                          resident memory before the long messages, in full and its part of what is shared, `later_`
- *                          the same after them: means. With `first`, rank 0 uses all types before another rank does.
- * rank_<mpi> all           an all-to-all, of 4 MiB from each rank. `size_kib`: a rank's mapped addresses then, the most.
- * rank_<mpi> halo          exchanges with two neighbours by eight types, each rank on a core of its own, if there are
- *                          as many. `worst_ms` is the longest of all ranks' exchanges, `total_ms` what all took.
+ * rank_<mpi> start|first   sends a message around a ring, packs eight types, and sends messages of 32 to 256 KiB.
+ * `init_ms` is the CPU time before main (which loads libraries) and the time of MPI_Init, of the slowest rank;
+ * `message_ms` goes on to the first message received. `rss_kib` and `pss_kib` are a rank's resident memory before the
+ * long messages, in full and its part of what is shared, `later_` the same after them: means. With `first`, rank 0 uses
+ * all types before another rank does. rank_<mpi> all           an all-to-all, of 4 MiB from each rank. `size_kib`: a
+ * rank's mapped addresses then, the most. rank_<mpi> halo          exchanges with two neighbours by eight types, each
+ * rank on a core of its own, if there are as many. `worst_ms` is the longest of all ranks' exchanges, `total_ms` what
+ * all took.
  */
 #include "bench/clock.h"
 
@@ -78,8 +78,8 @@ static int around(int doubles, int block, int times)
 
     fill(2 * doubles);
     for (int i = 0; i < times; i++)
-        MPI_Sendrecv(sent, 1, type, (rank + 1) % ranks, 0, received, 1, type, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(sent, 1, type, (rank + 1) % ranks, 0, received, 1, type, (rank + ranks - 1) % ranks, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Type_free(&type);
     return came(0, (rank + ranks - 1) % ranks, 0, doubles, block);
 }
@@ -215,9 +215,10 @@ static int start(double begin, int first)
         good = around(doubles, 2, MESSAGES) && good;
     after = memory_now();
     if (rank == 0)
-        printf("{\"init_ms\": %.3f, \"message_ms\": %.3f, \"rss_kib\": %.0f, \"pss_kib\": %.0f, \"later_rss_kib\": %.0f, "
-               "\"later_pss_kib\": %.0f}\n",
-               init * 1e-6, until_message * 1e-6, before.rss, before.pss, after.rss, after.pss);
+        printf(
+            "{\"init_ms\": %.3f, \"message_ms\": %.3f, \"rss_kib\": %.0f, \"pss_kib\": %.0f, \"later_rss_kib\": %.0f, "
+            "\"later_pss_kib\": %.0f}\n",
+            init * 1e-6, until_message * 1e-6, before.rss, before.pss, after.rss, after.pss);
     return good;
 }
 
@@ -256,7 +257,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks > MOST_RANKS)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    good = !strcmp(mode, "halo") ? worst_of_halo() : !strcmp(mode, "all") ? all() : start(begin, !strcmp(mode, "first"));
+    good = !strcmp(mode, "halo")  ? worst_of_halo()
+           : !strcmp(mode, "all") ? all()
+                                  : start(begin, !strcmp(mode, "first"));
     MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     if (!all_good && rank == 0)
         fprintf(stderr, "ranks have received or packed other data\n");

@@ -173,9 +173,9 @@ static bool row(int block, int bytes, int turns)
 
         measure(&s, get, turns, ns, by_ours);
         right = right && is_right(&s);
-        printf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |%s\n", get ? "get" : "put", bytes >> 10, block,
-               ns[NATIVE] / 1e3, ns[OURS] / 1e3, ns[BY_HAND] / 1e3, ns[BARE] / 1e3, by_ours[NATIVE], by_ours[BY_HAND],
-               by_ours[NATIVE] / by_ours[BARE], right ? "" : " WRONG");
+        printf("| %s | %d | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |%s\n", get ? "get" : "put",
+               bytes >> 10, block, ns[NATIVE] / 1e3, ns[OURS] / 1e3, ns[BY_HAND] / 1e3, ns[BARE] / 1e3, by_ours[NATIVE],
+               by_ours[BY_HAND], by_ours[NATIVE] / by_ours[BARE], right ? "" : " WRONG");
         fflush(stdout);
     }
     MPI_Type_free(&s.origin);
@@ -204,7 +204,8 @@ int main(int argc, char **argv)
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        puts("| | KiB | block | native, us | Packwright, us | by hand, us | bare loop, us | native by Packwright | by hand by "
+        puts("| | KiB | block | native, us | Packwright, us | by hand, us | bare loop, us | native by Packwright | by "
+             "hand by "
              "Packwright | native by loop |\n"
              "|---|---|---|---|---|---|---|---|---|---|");
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

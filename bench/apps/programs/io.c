@@ -237,7 +237,8 @@ static void do_cubes(const rows *all, const char *folder, int n)
 
 static void do_halves(const rows *all, const char *folder, const char *view, MPI_Datatype in_file)
 {
-    io x = {.all = all, .hand = all->hand, .bytes = HALVES, .room = HALVES + GAP, .in_memory = halves_in_memory(HALVES)};
+    io x = {
+        .all = all, .hand = all->hand, .bytes = HALVES, .room = HALVES + GAP, .in_memory = halves_in_memory(HALVES)};
     char what[80];
 
     snprintf(what, sizeof what, "two halves, %s", view);

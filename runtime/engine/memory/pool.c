@@ -1,7 +1,8 @@
 /*
  * Staging buffers: per thread those of the smallest size class, behind them shelves that all threads share (idle.h),
  * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves, and none
- * that the program has long ceased to use. Cells lie in a list of the thread that gave them back, at most CELLS of them.
+ * that the program has long ceased to use. Cells lie in a list of the thread that gave them back, at most CELLS of
+ * them.
  */
 #include "runtime/engine/memory/pool.h"
 

@@ -281,7 +281,8 @@ static bool send_again(const pw_kept *like, const pw_entry *entry, const void *b
 }
 
 /* The request is made now, and MPI starts it when the message is packed. */
-static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, const pw_entry *entry, MPI_Request *request, int *rc)
+static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, const pw_entry *entry, MPI_Request *request,
+                                int *rc)
 {
     double ns = pw_staging_fused_ns(s, entry);
     bool shown = !s->strategy->begin;

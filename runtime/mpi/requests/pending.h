@@ -64,7 +64,8 @@ struct pw_pending {
     MPI_Comm comm; /* its error handler gets failures of start and complete; MPI_COMM_NULL: that of MPI_COMM_SELF */
     bool persistent;
     bool once; /* the program's nonblocking send is a persistent request of MPI (deferred.h), freed when it completes */
-    bool keeps, kept; /* if it completes without error its request is not freed; so it was: `destroy` keeps it (kept.h) */
+    bool keeps,
+        kept; /* if it completes without error its request is not freed; so it was: `destroy` keeps it (kept.h) */
     int64_t moved_bytes; /* `complete` sets it: so many bytes have come, and MPI got an empty message; 0: as MPI says */
     /* The table sets what follows. */
     int error;    /* of a deferred send that could not be packed or started: completing calls return it */

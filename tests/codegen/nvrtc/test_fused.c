@@ -439,8 +439,8 @@ int main(int argc, char **argv)
 {
     plan p = {.seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
               .types = argc > 1 ? strtoll(argv[1], NULL, 10) : DEFAULT_TYPES};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(architectures), cmocka_unit_test(limits), cmocka_unit_test(repetitions),
-                                       cmocka_unit_test(corners), cmocka_unit_test(halo),
-                                       cmocka_unit_test_prestate(random_types, &p)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(architectures), cmocka_unit_test(limits),
+                                       cmocka_unit_test(repetitions),   cmocka_unit_test(corners),
+                                       cmocka_unit_test(halo),          cmocka_unit_test_prestate(random_types, &p)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

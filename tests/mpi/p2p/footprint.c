@@ -109,8 +109,8 @@ static void profile(void)
 
 /* -------------------------------------------------------------------------------------------------------------------*/
 
-/* Returns whether the MPI ends programs whose ranks may not read each other's memory, as MPICH 5 does: it reads the blocks
- * of messages by system calls of its own. */
+/* Returns whether the MPI ends programs whose ranks may not read each other's memory, as MPICH 5 does: it reads the
+ * blocks of messages by system calls of its own. */
 static bool must_read(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
