@@ -18,13 +18,23 @@ typedef struct pw_stats_place {
 /* X(name): what is summed over ranks. Uses of the layout as the engine counts them, and its transfers to itself (moved,
  * as in pw_entry_choices); ranks with the layout, and those that compiled or loaded its kernel, or could not; types
  * with the layout that were committed. */
-#define PW_STATS_SUMS(X)                                                                                               \
-    X(packs)                                                                                                           \
-    X(unpacks)                                                                                                         \
-    X(bytes)                                                                                                           \
-    X(nanoseconds)                                                                                                     \
-    X(tier1_calls) X(streamed) X(shared) X(from_gpu) X(moved) X(ranks) X(compiled) X(loaded) X(failed) X(gpu_compiled) \
-        X(gpu_loaded) X(commits)
+#define PW_STATS_SUMS(X) \
+    X(packs)             \
+    X(unpacks)           \
+    X(bytes)             \
+    X(nanoseconds)       \
+    X(tier1_calls)       \
+    X(streamed)          \
+    X(shared)            \
+    X(from_gpu)          \
+    X(moved)             \
+    X(ranks)             \
+    X(compiled)          \
+    X(loaded)            \
+    X(failed)            \
+    X(gpu_compiled)      \
+    X(gpu_loaded)        \
+    X(commits)
 
 typedef struct pw_stats_record {
     pw_hash hash; /* of the canonical type */
