@@ -296,7 +296,7 @@ enum {
 static const uint8_t packed_places[] = {PW_STRATEGIES(PACKED)};
 
 const pw_way pw_ways[PW_STRATEGY_COUNT] = {
-    [PW_STRATEGY_NATIVE] = {.bars = PW_IF_NOT_TAKEN | PW_IF_LEFT_WRONG, .cost = native_cost},
+    [PW_STRATEGY_NATIVE] = {.bars = PW_IF_NOT_TAKEN, .cost = native_cost},
     [PW_STRATEGY_PACKED] = {.needs = BY_CPU, .bars = PW_IF_ON_DEVICE, .cost = packed_cost},
     [PW_STRATEGY_CONTIGUOUS] = {.needs = PW_IF_ONE_BLOCK | PW_IF_BETWEEN_TWO | PW_IF_BYTES,
                                 .bars = PW_IF_SENT_DENSE | PW_IF_ON_DEVICE,

@@ -59,7 +59,6 @@ pw_cost_shape pw_cost_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
     X(ONE_BLOCK, "all of it is one contiguous block, in typemap order")            \
     X(SENT_DENSE, "it is one block, and the MPI sends it as such")                 \
     X(NOT_TAKEN, "it lies in memory that the MPI does not take")                   \
-    X(LEFT_WRONG, "left to the MPI, it comes out wrong")                           \
     X(BYTES, "the MPI may get it as contiguous bytes")                             \
     X(SHORT, "it is not too long to be packed")                                    \
     X(CUT_THERE, "packed, it may be cut for a receiver that does not stage it")    \

@@ -46,8 +46,8 @@ static void ways_in_host_memory(void **state)
     const unsigned piecewise = PW_IF_IN_PIECES | PW_IF_LAYOUT | PW_IF_BETWEEN_TWO | PW_IF_ONE_WAY;
 
     (void)state;
-    needs(PW_STRATEGY_NATIVE, ORDINARY, 0, PW_IF_NOT_TAKEN | PW_IF_LEFT_WRONG);
-    needs(PW_STRATEGY_NATIVE, 0, 0, PW_IF_NOT_TAKEN | PW_IF_LEFT_WRONG);
+    needs(PW_STRATEGY_NATIVE, ORDINARY, 0, PW_IF_NOT_TAKEN);
+    needs(PW_STRATEGY_NATIVE, 0, 0, PW_IF_NOT_TAKEN);
     needs(PW_STRATEGY_PACKED, ORDINARY, packable, PW_IF_ON_DEVICE);
     needs(PW_STRATEGY_CONTIGUOUS, ORDINARY | PW_IF_ONE_BLOCK, PW_IF_ONE_BLOCK | PW_IF_BETWEEN_TWO | PW_IF_BYTES,
           PW_IF_ON_DEVICE | PW_IF_SENT_DENSE);
@@ -275,7 +275,7 @@ static void cheapest_way_is_chosen(void **state)
     assert_int_equal(pw_way_choose(f, &many, 0, PW_STRATEGY_NATIVE), PW_STRATEGY_NATIVE);
     assert_int_equal(pw_way_choose(f, &few, 0, PW_STRATEGY_STAGED), PW_STRATEGY_NATIVE);
     /* If no way can carry it, the MPI gets it. */
-    few.set = PW_IF_LEFT_WRONG;
+    few.set = PW_IF_NOT_TAKEN;
     assert_int_equal(pw_way_choose(f, &few, 0, -1), PW_STRATEGY_NATIVE);
 }
 

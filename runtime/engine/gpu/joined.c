@@ -69,13 +69,6 @@ bool pw_gpu_joined_is_ready(const pw_gpu_copy_order *o)
     return ready;
 }
 
-pw_gpu_transfer *pw_gpu_joined_begin(const pw_gpu_copy_order *o)
-{
-    pw_gpu_order one = pw_gpu_joined_order(o);
-
-    return pw_gpu_joined_is_ready(o) ? pw_gpu_begin(&one) : NULL;
-}
-
 static pw_status copy_in_two(const pw_gpu_copy_order *o)
 {
     const pw_joined *j = o->joined;

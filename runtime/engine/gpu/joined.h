@@ -35,10 +35,6 @@ bool pw_gpu_joined_is_ready(const pw_gpu_copy_order *order);
 /* The transfer that does a copy which is ready. It needs what order->joined refers to until it is finished. */
 pw_gpu_order pw_gpu_joined_order(const pw_gpu_copy_order *order);
 
-/* Starts a copy that takes one launch, or collects it with others. NULL: it was not started; pw_gpu_joined_copy then
- * does it, or returns the failure. Otherwise pw_gpu_finish waits for it, and pw_gpu_is_over tells whether it would. */
-pw_gpu_transfer *pw_gpu_joined_begin(const pw_gpu_copy_order *order);
-
 /* Copies, and waits: in one launch if that is ready, otherwise by packing into device memory of this context and
  * unpacking from there. */
 pw_status pw_gpu_joined_copy(const pw_gpu_copy_order *order);

@@ -93,7 +93,7 @@ static unsigned set_of(const pw_message *m)
     bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
     unsigned set = when(m->entry->layout, PW_IF_LAYOUT) | when(m->kind <= PW_CALL_NONBLOCKING, PW_IF_BETWEEN_TWO) |
                    when(m->role != PW_BOTH, PW_IF_ONE_WAY) | when(m->to, PW_IF_TO_ONESELF) |
-                   when(m->left_wrong, PW_IF_LEFT_WRONG) | when(m->transports, PW_IF_FAR) |
+                   when(m->transports, PW_IF_FAR) |
                    (is_on_device(m) ? in_gpu_memory(m, is_countable) : in_host_memory(m, is_countable));
 
     return set | when(m->channel && pw_direct_serves(m, set), PW_IF_SHOWN);

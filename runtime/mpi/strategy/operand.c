@@ -66,24 +66,8 @@ pw_status pw_operand_stage(pw_staging *s, const pw_message *m)
     return pw_mirror_is_needed(m) ? pw_staging_open_by(s, m, &pw_strategy_staged) : PW_ERR_UNSUPPORTED;
 }
 
-pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
-                          MPI_Count count)
-{
-    pw_message m = {.kind = kind, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
-    pw_status status;
-
-    *o = (pw_operand){.buf = NULL};
-    if (!describe(&m))
-        return PW_OK;
-    status = pw_operand_stage(&o->staging, &m);
-    if (status == PW_OK)
-        status = pw_operand_mirror(o);
-    if (status != PW_OK)
-        pw_operand_close(o);
-    return status;
-}
-
-pw_status pw_operand_mirror(pw_operand *o)
+/* Adds a mirror to an open staging whose memory is the host's. Gaps in it are zeroes, and are not copied back. */
+static pw_status mirror(pw_operand *o)
 {
     const pw_staging *s = &o->staging;
     int64_t lo;
@@ -102,32 +86,42 @@ pw_status pw_operand_mirror(pw_operand *o)
     return PW_OK;
 }
 
-pw_status pw_operand_fill(pw_operand *o)
+pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
+                          MPI_Count count)
 {
-    pw_status status = pw_staging_pack(&o->staging);
+    pw_message m = {.kind = kind, .role = role, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
+    pw_status status;
 
-    if (status == PW_OK && o->memory)
-        pw_layout_unpack(o->staging.buffer.layout, o->buf, o->staging.buffer.count, o->staging.data);
+    *o = (pw_operand){.buf = NULL};
+    if (!describe(&m))
+        return PW_OK;
+    status = pw_operand_stage(&o->staging, &m);
+    if (status == PW_OK)
+        status = mirror(o);
+    if (status != PW_OK)
+        pw_operand_close(o);
     return status;
 }
 
 pw_status pw_operand_pack(pw_operand *o)
 {
-    return pw_operand_is_open(o) && o->staging.role != PW_RECV ? pw_operand_fill(o) : PW_OK;
+    pw_status status;
+
+    if (!pw_operand_is_open(o) || o->staging.role == PW_RECV)
+        return PW_OK;
+    status = pw_staging_pack(&o->staging);
+    if (status == PW_OK && o->memory)
+        pw_layout_unpack(o->staging.buffer.layout, o->buf, o->staging.buffer.count, o->staging.data);
+    return status;
 }
 
-pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes)
+pw_status pw_operand_unpack(pw_operand *o)
 {
     if (!pw_operand_is_open(o) || o->staging.role == PW_SEND)
         return PW_OK;
     if (o->memory)
         pw_layout_pack(o->staging.buffer.layout, o->buf, o->staging.buffer.count, o->staging.data);
-    return pw_staging_unpack(&o->staging, o->memory ? o->staging.buffer.bytes : bytes);
-}
-
-pw_status pw_operand_unpack(pw_operand *o)
-{
-    return pw_operand_unpack_part(o, o->staging.buffer.bytes);
+    return pw_staging_unpack(&o->staging, o->staging.buffer.bytes);
 }
 
 void pw_operand_close(pw_operand *o)

@@ -60,15 +60,10 @@ bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count coun
 /* Opens the operand of a buffer; it is empty if MPI may have the buffer. On failure the MPI call fails. */
 pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                           MPI_Count count);
-/* Adds a mirror to an open staging whose memory is the host's. Gaps in it are zeroes, and are not copied back. */
-pw_status pw_operand_mirror(pw_operand *o);
-/* Copies the user's buffer to what MPI gets, in any case, or if MPI reads it. May be called again. */
-pw_status pw_operand_fill(pw_operand *o);
+/* Copies the user's buffer to what MPI gets, if MPI reads it. May be called again. */
 pw_status pw_operand_pack(pw_operand *o);
-/* Copies what MPI has written to the user's buffer: all of it, or the first bytes. A mirror with gaps is copied as a
- * whole: behind these bytes it holds what it was filled with. */
+/* Copies what MPI has written to the user's buffer. */
 pw_status pw_operand_unpack(pw_operand *o);
-pw_status pw_operand_unpack_part(pw_operand *o, int64_t bytes);
 void pw_operand_close(pw_operand *o);
 
 static inline bool pw_operand_is_open(const pw_operand *o)

@@ -290,7 +290,7 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to)
     pw_ask(&a, &m);
     if (pw_strategy_choose(&a, 0, &record) != joined)
         return false;
-    if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() || from->left_wrong ||
+    if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
         (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))
         return true;
     pw_judge_spoil();

@@ -42,7 +42,6 @@ typedef struct pw_message {
                          same direction; of blocks that are exchanged, those of one communicator. 0: not known */
     uint8_t variant;  /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
-    bool left_wrong;  /* left to MPI, it comes out wrong */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
                                     (pw_net_transports); NULL: any other message */
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */

@@ -91,7 +91,8 @@ static unsigned char *bring(const subject *s, int side, const gpu_memory *m, con
 
 static void do_copy(const pw_gpu_copy_order *order, bool begun)
 {
-    pw_gpu_transfer *t = begun ? pw_gpu_joined_begin(order) : NULL;
+    const pw_gpu_order one = pw_gpu_joined_order(order);
+    pw_gpu_transfer *t = begun && pw_gpu_joined_is_ready(order) ? pw_gpu_begin(&one) : NULL;
 
     assert_int_equal(t ? pw_gpu_finish(t) : pw_gpu_joined_copy(order), PW_OK);
 }
