@@ -9,10 +9,9 @@ static _Atomic(pw_kept *) slots[PW_KEPT_SLOTS];
 /* Neighbours and tags are mostly small numbers in a row, which fall into slots of their own. */
 static _Atomic(pw_kept *) *slot_of(const pw_kept *k)
 {
-    uint64_t comm = 0;
+    unsigned comm = (unsigned)(pw_communicator_key(k->comm) >> 4);
 
-    memcpy(&comm, &k->comm, sizeof k->comm);
-    return &slots[((unsigned)k->peer * 29U + (unsigned)k->tag + (unsigned)(comm >> 4)) % PW_KEPT_SLOTS];
+    return &slots[((unsigned)k->peer * 29U + (unsigned)k->tag + comm) % PW_KEPT_SLOTS];
 }
 
 static bool is_like(const pw_kept *a, const pw_kept *b)
