@@ -66,11 +66,22 @@ void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more)
 
 /* ---- merging -------------------------------------------------------------------------------------------------- */
 
+int pw_stats_choice_most_used(const pw_stats_choice *c)
+{
+    int most = 0;
+
+    for (int id = 1; id < PW_STRATEGY_COUNT; id++)
+        if (c->cells[id].uses > c->cells[most].uses)
+            most = id;
+    return most;
+}
+
 static int by_number(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
 
+/* Sites of one class that have chosen different ways stay apart, since what one saves, the other does not. */
 static int by_class(const void *a, const void *b)
 {
     const pw_stats_choice *x = a, *y = b;
@@ -80,6 +91,8 @@ static int by_class(const void *a, const void *b)
         order = by_number(x->memory, y->memory);
     if (!order)
         order = by_number(x->kind, y->kind);
+    if (!order)
+        order = by_number(pw_stats_choice_most_used(x), pw_stats_choice_most_used(y));
     return order ? order : by_number(x->low, y->low);
 }
 
@@ -103,16 +116,6 @@ static void add(pw_stats_choice *to, const pw_stats_choice *from)
         t->tries += f->tries;
         t->uses += f->uses;
     }
-}
-
-int pw_stats_choice_most_used(const pw_stats_choice *c)
-{
-    int most = 0;
-
-    for (int id = 1; id < PW_STRATEGY_COUNT; id++)
-        if (c->cells[id].uses > c->cells[most].uses)
-            most = id;
-    return most;
 }
 
 bool pw_stats_choice_is_to_oneself(const pw_stats_choice *c)

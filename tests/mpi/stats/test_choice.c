@@ -66,12 +66,29 @@ static void of_a_site(void **state)
     free(s);
 }
 
+/* A line of a report tells of sites that chose alike: two reads and a write of one size, of which only the reads gain
+ * by packing. */
+static void what_chose_otherwise_stays_apart(void **state)
+{
+    pw_stats_choice choices[3];
+
+    (void)state;
+    memset(choices, 0, sizeof choices);
+    for (int i = 0; i < 3; i++)
+        choices[i].cells[i == 1 ? PW_STRATEGY_NATIVE : PW_STRATEGY_PACKED].uses = 10;
+    assert_int_equal(pw_stats_choice_merge(choices, 3), 2);
+    assert_int_equal(choices[0].cells[PW_STRATEGY_NATIVE].uses, 10);
+    assert_int_equal(choices[0].cells[PW_STRATEGY_PACKED].uses, 0);
+    assert_int_equal(choices[1].cells[PW_STRATEGY_PACKED].uses, 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_trial),
         cmocka_unit_test(by_trial),
         cmocka_unit_test(of_a_site),
+        cmocka_unit_test(what_chose_otherwise_stays_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
