@@ -4,6 +4,7 @@
  */
 #include "runtime/choice/site.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,13 +144,25 @@ static int ask_again(pw_site *s, const pw_site_question *q, int64_t rounds)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
+/* Returns what all uses of a round are guessed to take in the ways of their sites. */
+static float guess_of(const pw_round *r)
+{
+    float sum = 0;
+
+    for (int i = 0; i < r->n; i++)
+        sum += fmaxf(r->sites[i]->cells[r->sites[i]->way[PW_TRIAL_USUAL]].total, 0);
+    return r->n > 0 ? sum * (float)r->count / (float)r->n : 0;
+}
+
 void pw_round_end(pw_round *r, double ns)
 {
     if (r->lead) {
         pthread_mutex_lock(&sites.lock);
-        pw_trial_add(&r->lead->trial, r->turn, ns, r->early);
-        if (r->turn.slot == PW_TRIAL_USUAL)
+        if (r->turn.slot == PW_TRIAL_USUAL) {
             r->lead->uses_a_round = r->count;
+            r->lead->trial.guessed = guess_of(r);
+        }
+        pw_trial_add(&r->lead->trial, r->turn, ns, r->early);
         pthread_mutex_unlock(&sites.lock);
     }
     pw_round_drop(r);

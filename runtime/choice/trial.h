@@ -17,9 +17,11 @@
  * a message, and one rank's interruption does not make it part from the others. A rank alone has records of its own.
  *
  * What a trial may cost is bounded. A window has a budget of lost time, in units of the best slot's; a slot that is
- * expected to take more than is left of it waits for a later window, whose budget grows with the rounds behind it. A
- * slot that turns out to be behind gets no further turn, and a window ends when one slot is left. Where rounds are so
- * short that a first use of a way would count, the window ends after its first step, and the next one comes late.
+ * expected to take more than is left of it waits for a later window, whose budget grows with the rounds behind it.
+ * Where the usual slot takes longer than was guessed, as where the program waits for a disk or a peer, so much less of
+ * the time is lost by a way that was guessed to be dearer. A slot that turns out to be behind gets no further turn, and
+ * a window ends when one slot is left. Where rounds are so short that a first use of a way would count, the window ends
+ * after its first step, and the next one comes late.
  *
  * The first rounds of a program may be *early*: a kernel that a way needs is still being compiled. A slot that has lost
  * the first window in early rounds only is tried again in a window of its own, soon after.
@@ -76,6 +78,7 @@ typedef struct pw_trial {
     int n;                   /* slots */
     int own;                 /* the slot whose way slot 0 stands for */
     int safe;                /* the slot that wins unless another one is clearly better */
+    float guessed;           /* what a round of slot 0 was guessed to take; 0: not known */
     int windows;             /* that are over */
     int64_t begin;           /* the first round of the window that is under way or comes next */
     pw_trial_record *record; /* of the window that is under way; NULL: none is */

@@ -312,6 +312,22 @@ static void what_is_dear_waits(void **state)
     assert_int_equal(ranks[0].way[0], 1);
 }
 
+/* Where rounds are much longer than was guessed, as with files, what is guessed to be dearer loses little of them. */
+static void what_is_dear_is_little_of_long_rounds(void **state)
+{
+    const double guesses[] = {10, 50};
+    const world w = {.ways = 2, .cost = {1500, 1000}};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = begin(&w, guesses);
+    ranks[0].trial.guessed = 10 * 20000;
+    ranks[1] = ranks[0];
+    run(&w, ranks, 0, 64);
+    assert_int_equal(ranks[0].way[0], 1);
+    assert_int_equal(ranks[1].way[0], 1);
+}
+
 static void a_changed_machine_is_noticed(void **state)
 {
     const double guesses[] = {10, 12};
@@ -403,6 +419,7 @@ int main(void)
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
         cmocka_unit_test(what_is_dear_waits),
+        cmocka_unit_test(what_is_dear_is_little_of_long_rounds),
         cmocka_unit_test(a_changed_machine_is_noticed),
         cmocka_unit_test(early_turns_are_repeated),
         cmocka_unit_test(only_early_turns_are_repeated),
