@@ -17,7 +17,6 @@ endif()
 # Optional, for PACKWRIGHT_NET. Only libpackwright-net.so needs it, which is loaded at run time.
 find_path(UCX_INCLUDE_DIR ucp/api/ucp.h)
 find_library(UCP_LIBRARY ucp)
-find_library(UCM_LIBRARY ucm)
 
 # LLVM 19 with LLD's library, for codegen/llvm only. PW_LLVM_MISSING says why there is none.
 set(PW_HAVE_LLVM FALSE)

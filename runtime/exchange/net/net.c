@@ -4,9 +4,6 @@
  */
 #include "runtime/exchange/net/net.h"
 
-#include "runtime/exchange/net/registrations.h"
-
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,45 +41,6 @@ static void unlock(void)
     pthread_mutex_unlock(&net.lock);
 }
 
-/* ---- memory that is registered ----------------------------------------------------------------------------------- */
-
-static bool pack_key(ucp_mem_h memory, pw_net_key *out)
-{
-    void *data;
-    size_t bytes;
-
-    if (ucp_rkey_pack(net.context, memory, &data, &bytes) != UCS_OK)
-        return false;
-    if (bytes <= PW_NET_KEY_BYTES) {
-        memcpy(out->data, data, bytes);
-        out->bytes = (uint32_t)bytes;
-    }
-    ucp_rkey_buffer_release(data);
-    return bytes <= PW_NET_KEY_BYTES;
-}
-
-static void *add_memory(void *begin, size_t bytes, pw_net_key *out)
-{
-    const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-                                         .address = begin,
-                                         .length = bytes};
-    ucp_mem_h memory;
-    ucs_status_t status = ucp_mem_map(net.context, &params, &memory);
-
-    errno = status == UCS_ERR_NO_MEMORY ? ENOMEM : EINVAL;
-    if (status != UCS_OK)
-        return NULL;
-    if (pack_key(memory, out))
-        return memory;
-    ucp_mem_unmap(net.context, memory);
-    return NULL;
-}
-
-static void drop_memory(void *memory)
-{
-    ucp_mem_unmap(net.context, memory);
-}
-
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
 
 static const char *open_worker(void)
@@ -105,8 +63,6 @@ static const char *net_open(void)
 
     lock();
     why = open_worker();
-    if (!why)
-        pw_registrations_open(add_memory, drop_memory);
     unlock();
     return why;
 }
@@ -114,7 +70,6 @@ static const char *net_open(void)
 static void net_close(void)
 {
     lock();
-    pw_registrations_close();
     ucp_worker_destroy(net.worker); /* with its endpoints */
     ucp_cleanup(net.context);
     net.worker = NULL;
@@ -322,22 +277,57 @@ static void net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t 
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
-static bool net_offer(const void *memory, int64_t bytes, pw_net_key *out)
-{
-    const pw_net_key *key;
 
-    lock();
-    key = pw_registrations_take(memory, bytes);
-    if (key)
-        *out = *key;
-    unlock();
-    return key;
+/* FNV-1a. */
+static uint64_t number_of(const uint8_t *key, size_t bytes)
+{
+    uint64_t number = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < bytes; i++)
+        number = (number ^ key[i]) * 0x100000001b3u;
+    return number;
 }
 
-static void net_withdraw(uint64_t number)
+static bool pack_key(ucp_mem_h memory, pw_net_key *out)
+{
+    void *data;
+    size_t bytes;
+
+    if (ucp_rkey_pack(net.context, memory, &data, &bytes) != UCS_OK)
+        return false;
+    if (bytes <= PW_NET_KEY_BYTES) {
+        memcpy(out->data, data, bytes);
+        out->bytes = (uint32_t)bytes;
+        out->number = number_of(out->data, bytes);
+    }
+    ucp_rkey_buffer_release(data);
+    return bytes <= PW_NET_KEY_BYTES;
+}
+
+/* UCX keeps memory registered that it has unmapped, for the next time, until the program gives it back to the system.
+ */
+static void *net_offer(void *memory, int64_t bytes, pw_net_key *out)
+{
+    const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                                         .address = memory,
+                                         .length = (size_t)bytes};
+    ucp_mem_h offered;
+
+    lock();
+    if (ucp_mem_map(net.context, &params, &offered) != UCS_OK)
+        offered = NULL;
+    if (offered && !pack_key(offered, out)) {
+        ucp_mem_unmap(net.context, offered);
+        offered = NULL;
+    }
+    unlock();
+    return offered;
+}
+
+static void net_withdraw(void *offered)
 {
     lock();
-    pw_registrations_give(number);
+    ucp_mem_unmap(net.context, offered);
     unlock();
 }
 

@@ -16,12 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    PW_NET_ADDRESS_BYTES = 2048,
-    PW_NET_KEY_BYTES = 512,
-    PW_NET_TRANSPORTS_BYTES = 64,
-    PW_NET_REGISTRATIONS = 128 /* at most */
-};
+enum { PW_NET_ADDRESS_BYTES = 2048, PW_NET_KEY_BYTES = 512, PW_NET_TRANSPORTS_BYTES = 64 };
 
 /* Loads the library and opens the network at the first call. False: there is none; the log says why. */
 bool pw_net_start(void);
@@ -47,7 +42,7 @@ typedef struct pw_net_op {
 
 /* What others need to read registered memory. */
 typedef struct pw_net_key {
-    uint64_t number; /* of the registration, never given again by this process */
+    uint64_t number; /* a hash of what follows: keys of one number are equal */
     uint32_t bytes;
     uint8_t data[PW_NET_KEY_BYTES];
 } pw_net_key;
@@ -90,15 +85,11 @@ struct pw_net_functions {
 
     /* ---- memory */
 
-    /*
-     * Registers the pages of [memory, memory + bytes), unless they are registered, for others to read, and fills in the
-     * key. The registration stays until it is withdrawn. The latest PW_NET_REGISTRATIONS are kept, of which those
-     * that are not in use have 1 GiB at most; one goes when some of its memory is unmapped. False: it cannot be
-     * registered, or all are in use.
-     */
-    bool (*offer)(const void *memory, int64_t bytes, pw_net_key *out);
-    /* Ends one offer, by the number of its key: nobody reads the memory any more. */
-    void (*withdraw)(uint64_t number);
+    /* Registers the memory for others to read, and fills in the key. Returns what ends the offer. NULL: it cannot be
+     * registered. */
+    void *(*offer)(void *memory, int64_t bytes, pw_net_key *out);
+    /* Nobody reads that memory any more. */
+    void (*withdraw)(void *offered);
     /* Memory that another process has offered. NULL: the key is none. */
     pw_net_source *(*source_open)(pw_net_peer *owner, const void *key, size_t bytes);
     void (*source_close)(pw_net_source *source); /* NULL is allowed */

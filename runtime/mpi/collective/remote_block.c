@@ -114,7 +114,7 @@ void pw_remote_withdraw(pw_remote_slot *s)
 {
     if (s->registered)
         pw_net->withdraw(s->registered);
-    s->registered = 0;
+    s->registered = NULL;
 }
 
 /* ---- the sender -------------------------------------------------------------------------------------------------- */
@@ -163,10 +163,9 @@ static void make_offer(pw_remote_slot *s, const pw_side *side)
         return;
     if (changed)
         forget_text(s);
-    if (!find_bounds(&s->m.buffer, &s->first, &s->span) || !pw_net->offer(s->first, s->span, &key))
-        return;
-    s->registered = key.number;
-    if (!add_details(s, &key))
+    if (find_bounds(&s->m.buffer, &s->first, &s->span))
+        s->registered = pw_net->offer(s->first, s->span, &key);
+    if (!s->registered || !add_details(s, &key))
         return;
     s->offer.address = (uintptr_t)s->memory;
     s->offer.bytes = s->bytes;
@@ -191,11 +190,12 @@ static bool renew(pw_remote_slot *s)
 {
     pw_remote_offer *o = &s->offer;
     pw_net_key key;
+    void *registered = pw_net->offer(s->first, s->span, &key);
 
-    if (!pw_net->offer(s->first, s->span, &key))
+    if (!registered)
         return false;
     pw_remote_withdraw(s);
-    s->registered = key.number;
+    s->registered = registered;
     o->again = s->key == key.number;
     if (o->again)
         return true;

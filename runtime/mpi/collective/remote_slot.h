@@ -61,11 +61,11 @@ typedef struct pw_remote_slot {
     uint32_t id;           /* what the other rank calls the communicator, or the persistent request */
     pw_remote_offer offer; /* the latest, sent or received */
     pw_remote_shape own;
-    bool gains;          /* reading blocks of that shape does */
-    char *text;          /* of the shape of the sender; NULL: none was sent, or received, in full */
-    uint64_t key;        /* a sender's: the number of the key that was sent with it */
-    uint64_t registered; /* a sender's: the number of the registration of this call, which is offered; 0: none */
-    char *first;         /* a sender's: of the memory that the block touches */
+    bool gains;       /* reading blocks of that shape does */
+    char *text;       /* of the shape of the sender; NULL: none was sent, or received, in full */
+    uint64_t key;     /* a sender's: the number of the key that was sent with it */
+    void *registered; /* a sender's: what ends the offer of this call; NULL: there is none */
+    char *first;      /* a sender's: of the memory that the block touches */
     int64_t span;
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
