@@ -42,11 +42,10 @@ typedef struct peer {
 /* The singleton. The lock is held while peers and pieces are added. */
 static struct {
     pthread_mutex_t lock;
-    bool is_open;
     pw_handle_table table; /* by pid */
     peer *all;             /* mappings of a peer that has ended may still be in use, so its record is kept */
     peer none;             /* stands for all processes without a segment */
-} peers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} peers = {.lock = PTHREAD_MUTEX_INITIALIZER, .table = PW_HANDLE_TABLE};
 
 /* ---- finding a segment ------------------------------------------------------------------------------------------- */
 
@@ -147,14 +146,13 @@ static peer *learn(pid_t pid)
     peer *p;
 
     pthread_mutex_lock(&peers.lock);
-    peers.is_open = peers.is_open || pw_handle_table_open(&peers.table) == PW_OK;
     p = pw_handle_table_find(&peers.table, (uint64_t)pid);
-    if (peers.is_open && !is_current(p)) {
+    if (!is_current(p)) {
         p = look_up(pid);
         pw_handle_table_insert(&peers.table, (uint64_t)pid, p); /* if that fails, it is looked up again */
     }
     pthread_mutex_unlock(&peers.lock);
-    return p ? p : &peers.none;
+    return p;
 }
 
 static peer *peer_of(pid_t pid)

@@ -1,29 +1,23 @@
 /*
- * The handle table: a front, whose slots threads fill and clear without a lock, and an array with open addressing
- * under a lock for all other keys. A version, odd while a writer moves entries, tells readers to look again; arrays
- * that were outgrown are kept, so a reader never touches freed memory.
+ * The handle table: a front, whose slots threads fill and clear without a lock, and lists of nodes for all other keys,
+ * under a lock. A node stays in its list when its key goes, for the next key there, so a reader never touches freed
+ * memory.
  */
 #include "runtime/engine/memory/handle_table.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum { FIRST_SLOTS = 256, READER_ATTEMPTS = 16 };
 
 typedef pw_handle_slot slot;
 
-typedef struct pw_handle_slots {
-    struct pw_handle_slots *older; /* retired arrays, which a reader may still look at */
-    uint64_t mask;
-    slot at[];
-} slots;
+/* Constant, but for the slot. */
+typedef struct pw_handle_node {
+    slot slot;
+    struct pw_handle_node *next;
+} node;
 
 /*
- * Loads are acquire and stores release throughout: a reader that has seen any store of a writer also sees the version
- * that the writer set before it, and so the reader's second look at the version tells.
+ * Loads are acquire and stores release throughout: a reader that has seen the value of another key also sees that the
+ * slot is no longer the key's that it looks for.
  */
 static uint64_t load_key(slot *s)
 {
@@ -41,89 +35,31 @@ static void store(slot *s, uint64_t key, void *value)
     atomic_store_explicit(&s->key, key, memory_order_release);
 }
 
-static uint64_t home_of(const slots *s, uint64_t key)
+static _Atomic(node *) *list_of(pw_handle_table *table, uint64_t key)
 {
-    return (pw_handle_hash(key) >> 32) & s->mask;
+    return &table->rest[pw_handle_hash(key) << PW_HANDLE_FRONT_BITS >> (64 - PW_HANDLE_REST_BITS)];
 }
 
-static slots *slots_create(uint64_t n)
+/* The slot of a key in a list. NULL: there is none, and *empty is a free slot, unless it is NULL, too. */
+static slot *seek(_Atomic(node *) *list, uint64_t key, slot **empty)
 {
-    slots *s = calloc(1, sizeof *s + n * sizeof(slot));
+    *empty = NULL;
+    for (node *n = atomic_load_explicit(list, memory_order_acquire); n; n = n->next) {
+        uint64_t found = load_key(&n->slot);
 
-    if (s)
-        s->mask = n - 1;
-    return s;
-}
-
-/* The slot of `key`, or the empty slot where it would go. Terminates because the table is never full. */
-static slot *seek(slots *s, uint64_t key)
-{
-    for (uint64_t i = home_of(s, key), steps = 0; steps <= s->mask; i = (i + 1) & s->mask, steps++) {
-        uint64_t found = load_key(&s->at[i]);
-
-        if (found == key || !found)
-            return &s->at[i];
+        if (found == key)
+            return &n->slot;
+        if (!found)
+            *empty = &n->slot;
     }
-    return NULL; /* reached only by a reader while a writer moves entries, which the version shows */
-}
-
-static void *probe(slots *s, uint64_t key)
-{
-    slot *at = seek(s, key);
-    void *value = at ? load_value(at) : NULL;
-
-    return at && load_key(at) == key ? value : NULL;
-}
-
-pw_status pw_handle_table_open(pw_handle_table *table)
-{
-    slots *first = slots_create(FIRST_SLOTS);
-
-    if (!first)
-        return PW_ERR_NOMEM;
-    pthread_mutex_init(&table->lock, NULL);
-    atomic_store_explicit(&table->current, first, memory_order_release);
-    return PW_OK;
+    return NULL;
 }
 
 void *pw_handle_table_seek(pw_handle_table *table, uint64_t key)
 {
-    void *value;
+    slot *empty, *at = key ? seek(list_of(table, key), key, &empty) : NULL;
 
-    if (!key || !atomic_load_explicit(&table->current, memory_order_acquire))
-        return NULL;
-    for (int i = 0; i < READER_ATTEMPTS; i++) {
-        uint64_t before = atomic_load_explicit(&table->version, memory_order_acquire);
-
-        if (before & 1)
-            continue;
-        value = probe(atomic_load_explicit(&table->current, memory_order_acquire), key);
-        if (atomic_load_explicit(&table->version, memory_order_relaxed) == before)
-            return value;
-    }
-    pthread_mutex_lock(&table->lock);
-    value = probe(atomic_load_explicit(&table->current, memory_order_relaxed), key);
-    pthread_mutex_unlock(&table->lock);
-    return value;
-}
-
-/* Makes the array at most half full. */
-static pw_status make_room(pw_handle_table *table)
-{
-    slots *old = atomic_load_explicit(&table->current, memory_order_relaxed);
-    slots *grown;
-
-    if ((table->used + 1) * 2 <= old->mask + 1)
-        return PW_OK;
-    grown = slots_create((old->mask + 1) * 2);
-    if (!grown)
-        return PW_ERR_NOMEM;
-    for (uint64_t i = 0; i <= old->mask; i++)
-        if (load_key(&old->at[i]))
-            store(seek(grown, load_key(&old->at[i])), load_key(&old->at[i]), load_value(&old->at[i]));
-    grown->older = old;
-    atomic_store_explicit(&table->current, grown, memory_order_release);
-    return PW_OK;
+    return at ? pw_handle_slot_look(at, key) : NULL;
 }
 
 /* ---- the front -------------------------------------------------------------------------------------------------- */
@@ -170,49 +106,42 @@ bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value
 
 /* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
 
+static slot *add_slot(_Atomic(node *) *list)
+{
+    node *n = calloc(1, sizeof *n);
+
+    if (!n)
+        return NULL;
+    n->next = atomic_load_explicit(list, memory_order_relaxed);
+    atomic_store_explicit(list, n, memory_order_release);
+    return &n->slot;
+}
+
 static pw_status enter_rest(pw_handle_table *table, uint64_t key, void *value, bool replace, bool *is_new)
 {
-    pw_status status = make_room(table);
-    slot *at;
+    _Atomic(node *) *list = list_of(table, key);
+    slot *empty, *at = seek(list, key, &empty);
 
-    if (status != PW_OK)
-        return status;
-    at = seek(atomic_load_explicit(&table->current, memory_order_relaxed), key);
-    *is_new = load_key(at) != key;
+    *is_new = !at;
+    if (!at)
+        at = empty ? empty : add_slot(list);
+    if (!at)
+        return PW_ERR_NOMEM;
     table->used += *is_new;
     if (*is_new || replace)
         store(at, key, value);
     return PW_OK;
 }
 
-/* Empties slot `hole`, moving back the entries behind it that would not be found any more. */
-static void close_hole(slots *s, uint64_t hole)
-{
-    for (uint64_t i = (hole + 1) & s->mask; load_key(&s->at[i]); i = (i + 1) & s->mask) {
-        uint64_t home = home_of(s, load_key(&s->at[i]));
-
-        /* The entry at i may move to the hole unless its home is between the two, cyclically. */
-        if (((i - home) & s->mask) >= ((i - hole) & s->mask)) {
-            store(&s->at[hole], load_key(&s->at[i]), load_value(&s->at[i]));
-            hole = i;
-        }
-    }
-    store(&s->at[hole], 0, NULL);
-}
-
 static void *leave_rest(pw_handle_table *table, uint64_t key)
 {
-    slots *s = atomic_load_explicit(&table->current, memory_order_relaxed);
-    slot *at = seek(s, key);
-    void *value = load_value(at);
+    slot *empty, *at = seek(list_of(table, key), key, &empty);
 
-    if (load_key(at) != key)
+    if (!at)
         return NULL;
-    atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
-    close_hole(s, (uint64_t)(at - s->at));
-    atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
+    atomic_store_explicit(&at->key, 0, memory_order_release);
     table->used--;
-    return value;
+    return load_value(at);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -254,9 +183,9 @@ bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
 
 void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value)
 {
-    slot *at = seek(atomic_load_explicit(&table->current, memory_order_acquire), key);
+    slot *empty, *at = seek(list_of(table, key), key, &empty);
 
-    if (at && load_key(at) == key)
+    if (at)
         atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
 }
 
@@ -273,30 +202,30 @@ void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
     return value ? value : other;
 }
 
+static void forget(void *table, uint64_t key, void *value)
+{
+    (void)value;
+    pw_handle_table_remove(table, key);
+}
+
 void pw_handle_table_clear(pw_handle_table *table)
 {
-    slots *s;
-
-    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
+    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++) /* paused keys, too */
         pw_handle_table_leave(table, load_key(&table->front[i]));
-    pthread_mutex_lock(&table->lock);
-    s = atomic_load_explicit(&table->current, memory_order_relaxed);
-    atomic_fetch_add_explicit(&table->version, 1, memory_order_acq_rel);
-    for (uint64_t i = 0; i <= s->mask; i++)
-        store(&s->at[i], 0, NULL);
-    atomic_fetch_add_explicit(&table->version, 1, memory_order_release);
-    table->used = 0;
-    pthread_mutex_unlock(&table->lock);
+    pw_handle_table_each(table, forget, table);
+}
+
+static void visit(slot *at, void (*fn)(void *arg, uint64_t key, void *value), void *arg)
+{
+    if (!is_free(at, load_key(at)))
+        fn(arg, load_key(at), load_value(at));
 }
 
 void pw_handle_table_each(pw_handle_table *table, void (*fn)(void *arg, uint64_t key, void *value), void *arg)
 {
-    slots *s = atomic_load_explicit(&table->current, memory_order_relaxed);
-
     for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++)
-        if (!is_free(&table->front[i], load_key(&table->front[i])))
-            fn(arg, load_key(&table->front[i]), atomic_load(&table->front[i].value));
-    for (uint64_t i = 0; s && i <= s->mask; i++)
-        if (atomic_load(&s->at[i].value) && !is_free(&s->at[i], load_key(&s->at[i])))
-            fn(arg, load_key(&s->at[i]), atomic_load(&s->at[i].value));
+        visit(&table->front[i], fn, arg);
+    for (int i = 0; table->used > 0 && i < 1 << PW_HANDLE_REST_BITS; i++)
+        for (node *n = atomic_load_explicit(&table->rest[i], memory_order_acquire); n; n = n->next)
+            visit(&n->slot, fn, arg);
 }

@@ -9,10 +9,8 @@
  * A paused key is not in the table, but its front slot is kept for it until another key takes the slot. MPIs reuse
  * handles, and pausing and resuming a key are plain stores where removing and adding it are atomic exchanges.
  *
- * The rest uses open addressing with linear probing. Removal shifts entries back, so there are no tombstones, however
- * many keys come and go. A version counter is odd while entries move: a reader that sees it change tries again, and
- * takes the lock after a few attempts. When the rest grows, its old array stays until the table is destroyed, since
- * readers may be in it; arrays double, so the old ones together are smaller than the current one.
+ * A key that goes leaves its slot in the rest to the next key of the same list. A reader that looks for a key which
+ * nobody adds or removes meanwhile gets its value, whatever is done with other keys.
  */
 #ifndef PW_RUNTIME_HANDLE_TABLE_H
 #define PW_RUNTIME_HANDLE_TABLE_H
@@ -30,21 +28,23 @@ typedef struct pw_handle_slot {
     _Atomic(void *) value; /* NULL: the key is paused */
 } pw_handle_slot;
 
-enum { PW_HANDLE_FRONT_BITS = 10 };
+enum { PW_HANDLE_FRONT_BITS = 10, PW_HANDLE_REST_BITS = 13 };
 
 static const uint64_t PW_HANDLE_TAKEN = UINT64_MAX; /* the key of a slot whose new key is about to appear */
 
-/* A table of zeros that is not open yet is an empty one, so it may be a static variable. */
+/* Begins as PW_HANDLE_TABLE. Large, and pages that no key needs are never touched, so it is a static variable. */
 typedef struct pw_handle_table {
     _Alignas(64)
         pw_handle_slot front[1 << PW_HANDLE_FRONT_BITS]; /* the first slot is never used, so that key 0 is not found */
-    _Atomic(struct pw_handle_slots *) current;
-    _Atomic uint64_t version; /* odd while entries move */
     pthread_mutex_t lock;
     _Atomic size_t used; /* keys in the rest; written under the lock */
+    _Atomic(struct pw_handle_node *) rest[1 << PW_HANDLE_REST_BITS];
 } pw_handle_table;
 
-pw_status pw_handle_table_open(pw_handle_table *table);
+#define PW_HANDLE_TABLE                    \
+    {                                      \
+        .lock = PTHREAD_MUTEX_INITIALIZER, \
+    }
 
 /* Handles differ in their low or middle bits; the multiplication carries both to the top bits. */
 static inline uint64_t pw_handle_hash(uint64_t key)
@@ -57,10 +57,9 @@ static inline pw_handle_slot *pw_handle_front(pw_handle_table *table, uint64_t k
     return &table->front[pw_handle_hash(key) >> (64 - PW_HANDLE_FRONT_BITS)];
 }
 
-/* Looks in the front only, and calls no function. NULL: the key may be in the rest. */
-static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
+/* The value of a key that may have this slot. NULL: it has not. */
+static inline __attribute__((always_inline)) void *pw_handle_slot_look(pw_handle_slot *at, uint64_t key)
 {
-    pw_handle_slot *at = pw_handle_front(table, key);
     void *value;
 
     if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
@@ -70,7 +69,13 @@ static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handl
     return atomic_load_explicit(&at->key, memory_order_relaxed) == key ? value : NULL;
 }
 
-/* Looks in both parts. NULL: no such key. */
+/* Looks in the front only, and calls no function. NULL: the key may be in the rest. */
+static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
+{
+    return pw_handle_slot_look(pw_handle_front(table, key), key);
+}
+
+/* Looks in the rest only. */
 void *pw_handle_table_seek(pw_handle_table *table, uint64_t key);
 
 /* Returns the value of a key. NULL: no such key. */

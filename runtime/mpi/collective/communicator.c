@@ -10,13 +10,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-pw_handle_table pw_communicators;
+pw_handle_table pw_communicators = PW_HANDLE_TABLE;
 
 /* The singleton. A thread holds `learning` through calls of MPI. A thread that finds it taken does not wait, and
  * remembers nothing. */
 static struct {
     pthread_mutex_t learning;
-    bool is_open; /* whether the table is open */
     int keyval;
 } communicators = {.learning = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
@@ -31,12 +30,9 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Opens the table and makes the keyval if they do not exist yet. The caller holds the lock. */
+/* Makes the keyval if it does not exist yet. The caller holds the lock. */
 static bool is_ready(void)
 {
-    communicators.is_open = communicators.is_open || pw_handle_table_open(&pw_communicators) == PW_OK;
-    if (!communicators.is_open)
-        return false;
     if (communicators.keyval == MPI_KEYVAL_INVALID &&
         PMPI_Comm_create_keyval(pw_mpi_copy_nothing, forget, &communicators.keyval, NULL) != MPI_SUCCESS)
         communicators.keyval = MPI_KEYVAL_INVALID;
@@ -122,8 +118,7 @@ void pw_communicator_leave(void)
 {
     pthread_mutex_lock(&communicators.learning);
     pw_gate_count_death();
-    if (communicators.is_open)
-        pw_handle_table_clear(&pw_communicators);
+    pw_handle_table_clear(&pw_communicators);
     if (communicators.keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&communicators.keyval);
     communicators.keyval = MPI_KEYVAL_INVALID;

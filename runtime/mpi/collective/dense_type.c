@@ -14,12 +14,11 @@ enum { MOST = 1 << 14 };
 /* The singleton. A kept type neither moves nor changes between two calls of pw_dense_type_leave. */
 static struct {
     pthread_mutex_t lock; /* guards what follows, and what is entered in by_size */
-    bool is_open;
     MPI_Datatype kept[MOST];
     int n;
 } dense_types = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static pw_handle_table by_size; /* size -> kept type */
+static pw_handle_table by_size = PW_HANDLE_TABLE; /* size -> kept type */
 
 static MPI_Datatype *find(int64_t size)
 {
@@ -55,8 +54,7 @@ static MPI_Datatype *add(int64_t size)
 {
     MPI_Datatype *type = &dense_types.kept[dense_types.n];
 
-    dense_types.is_open = dense_types.is_open || pw_handle_table_open(&by_size) == PW_OK;
-    if (dense_types.n == MOST || !dense_types.is_open)
+    if (dense_types.n == MOST)
         return NULL;
     *type = make(size);
     if (*type == MPI_DATATYPE_NULL)
@@ -84,8 +82,7 @@ bool pw_dense_type_get(int64_t size, MPI_Datatype *out)
 void pw_dense_type_leave(void)
 {
     pthread_mutex_lock(&dense_types.lock);
-    if (dense_types.is_open)
-        pw_handle_table_clear(&by_size);
+    pw_handle_table_clear(&by_size);
     for (int i = 0; i < dense_types.n; i++)
         PMPI_Type_free(&dense_types.kept[i]);
     dense_types.n = 0;

@@ -171,10 +171,10 @@ typedef struct window {
 /* The singleton. */
 static struct {
     pthread_mutex_t lock;
-    bool is_open;
     int keyval;
-    pw_handle_table table;
 } windows = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
+
+static pw_handle_table by_handle = PW_HANDLE_TABLE;
 
 /* ---- the file of a window ---------------------------------------------------------------------------------------- */
 
@@ -239,7 +239,7 @@ static int forget(MPI_Win win, int keyval, void *value, void *extra)
     window *w = value;
 
     (void)win, (void)keyval, (void)extra;
-    pw_handle_table_remove(&windows.table, w->key);
+    pw_handle_table_remove(&by_handle, w->key);
     destroy(w);
     return MPI_SUCCESS;
 }
@@ -251,17 +251,16 @@ static int copy_nothing(MPI_Win win, int keyval, void *extra, void *value, void 
     return MPI_SUCCESS;
 }
 
-/* Opens the table and makes the keyval if they do not exist yet. */
+/* Makes the keyval if it does not exist yet. */
 static bool is_ready(void)
 {
     bool ready;
 
     pthread_mutex_lock(&windows.lock);
-    windows.is_open = windows.is_open || pw_handle_table_open(&windows.table) == PW_OK;
-    if (windows.is_open && windows.keyval == MPI_KEYVAL_INVALID &&
+    if (windows.keyval == MPI_KEYVAL_INVALID &&
         PMPI_Win_create_keyval(copy_nothing, forget, &windows.keyval, NULL) != MPI_SUCCESS)
         windows.keyval = MPI_KEYVAL_INVALID;
-    ready = windows.is_open && windows.keyval != MPI_KEYVAL_INVALID;
+    ready = windows.keyval != MPI_KEYVAL_INVALID;
     pthread_mutex_unlock(&windows.lock);
     return ready;
 }
@@ -306,7 +305,7 @@ void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared)
     if (!look(win, w) || PMPI_Win_set_attr(win, windows.keyval, w) != MPI_SUCCESS)
         destroy(w);
     else
-        pw_handle_table_insert(&windows.table, w->key, w); /* if that fails, the window is not found */
+        pw_handle_table_insert(&by_handle, w->key, w); /* if that fails, the window is not found */
 }
 
 void pw_rma_leave(void)
@@ -362,7 +361,7 @@ static bool find_now(MPI_Win win, window *w, int rank)
 
 bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
 {
-    window *w = pw_handle_table_find(&windows.table, pw_win_key(win));
+    window *w = pw_handle_table_find(&by_handle, pw_win_key(win));
     uint32_t misses;
     target *t;
 

@@ -31,11 +31,10 @@
 
 #include <stddef.h>
 
-/* With PACKWRIGHT_DISABLE, or without memory, the registry stays closed, and every type is left to MPI. */
 static void start_types(void)
 {
-    if (!pw_env_bool(PW_ENV_DISABLE) && pw_registry_start() != PW_OK)
-        pw_log(PW_LOG_WARN, "out of memory at start: datatypes are left to MPI");
+    if (!pw_env_bool(PW_ENV_DISABLE))
+        pw_registry_start();
 }
 
 /* Types are learned at MPI_Type_commit where a strategy is forced, where kernels are compiled at commit, and where the

@@ -28,7 +28,7 @@ static struct {
              .bindings = {.prev = &entries.bindings, .next = &entries.bindings},
              .list = {.prev = &entries.list, .next = &entries.list}};
 
-static pw_handle_table layouts; /* layout -> entry, under the lock */
+static pw_handle_table layouts = PW_HANDLE_TABLE; /* layout -> entry, under the lock */
 
 pw_entry pw_entry_left_to_mpi;
 
@@ -269,11 +269,6 @@ bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
-
-pw_status pw_entries_start(void)
-{
-    return pw_handle_table_open(&layouts);
-}
 
 /* A new life of MPI finds the observers of the one before. */
 void pw_registry_observe(pw_registry_observer *observer)

@@ -19,8 +19,6 @@ typedef struct pw_binding {
     struct pw_binding *prev, *next;
 } pw_binding;
 
-pw_status pw_entries_start(void);
-
 /* Frees all bindings and entries, and begins a new life. */
 void pw_entries_clear(void);
 

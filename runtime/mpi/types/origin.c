@@ -1,13 +1,13 @@
 /*
  * Where types were committed: the return address of MPI_Type_commit by handle, for reports. An origin is there from
- * the commit to the program's MPI_Type_free; without a report the table stays closed.
+ * the commit to the program's MPI_Type_free; without a report the table stays empty.
  */
 #include "runtime/mpi/types/origin.h"
 
 #include "runtime/engine/memory/handle_table.h"
 
-/* The singleton. It is opened when the first type is noted. */
-static pw_handle_table origins;
+/* The singleton. */
+static pw_handle_table origins = PW_HANDLE_TABLE;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void pw_origin_note_other(MPI_Datatype type, const void *caller)
@@ -15,16 +15,14 @@ void pw_origin_note_other(MPI_Datatype type, const void *caller)
     if (!caller)
         return;
     pthread_mutex_lock(&lock);
-    if (atomic_load_explicit(&origins.current, memory_order_relaxed) || pw_handle_table_open(&origins) == PW_OK)
-        pw_handle_table_insert(&origins, pw_type_key(type), (void *)caller);
+    pw_handle_table_insert(&origins, pw_type_key(type), (void *)caller);
     pthread_mutex_unlock(&lock);
 }
 
 void pw_origin_forget_other(MPI_Datatype type)
 {
     pthread_mutex_lock(&lock);
-    if (atomic_load_explicit(&origins.current, memory_order_relaxed))
-        pw_handle_table_remove(&origins, pw_type_key(type));
+    pw_handle_table_remove(&origins, pw_type_key(type));
     pthread_mutex_unlock(&lock);
 }
 
@@ -52,13 +50,11 @@ void pw_origin_each(void (*fn)(void *arg, MPI_Datatype type, const void *caller)
     visit v = {fn, arg};
 
     pthread_mutex_lock(&lock);
-    if (atomic_load_explicit(&origins.current, memory_order_relaxed))
-        pw_handle_table_each(&origins, visit_type, &v);
+    pw_handle_table_each(&origins, visit_type, &v);
     pthread_mutex_unlock(&lock);
 }
 
 void pw_origin_close(void)
 {
-    if (atomic_load_explicit(&origins.current, memory_order_relaxed))
-        pw_handle_table_clear(&origins);
+    pw_handle_table_clear(&origins);
 }

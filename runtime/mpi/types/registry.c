@@ -7,7 +7,8 @@
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/types/learning.h"
 
-pw_handle_table pw_registry_types;
+pw_handle_table pw_registry_types = PW_HANDLE_TABLE;
+_Atomic bool pw_registry_started;
 _Atomic unsigned pw_registry_commits;
 
 static bool is_known(MPI_Datatype type)
@@ -117,11 +118,9 @@ bool pw_registry_end_note_other(MPI_Datatype type)
     return noted;
 }
 
-pw_status pw_registry_start(void)
+void pw_registry_start(void)
 {
-    pw_status status = pw_entries_start();
-
-    return status == PW_OK ? pw_handle_table_open(&pw_registry_types) : status;
+    atomic_store_explicit(&pw_registry_started, true, memory_order_release);
 }
 
 pw_entry *pw_registry_find_other(MPI_Datatype type)

@@ -34,19 +34,20 @@ typedef struct pw_registry_observer {
 /* Adds an observer. It must live as long as the process, and be added before any type is committed. */
 void pw_registry_observe(pw_registry_observer *observer);
 
-/* Must be called before any other function of this header. If it fails, every call is left to MPI. */
-pw_status pw_registry_start(void);
+/* Until this is called, every call is left to MPI. */
+void pw_registry_start(void);
 /* The engine of all layouts, which the first call makes. May be called by the code that MPI calls for a read. NULL: the
  * registry is not started, or there is no memory. */
 pw_layout_engine *pw_registry_engine(void);
 
-/* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start, and
- * stays so if that fails. */
+/* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start.
+ */
 extern pw_handle_table pw_registry_types;
+extern _Atomic bool pw_registry_started;
 
 static inline bool pw_registry_is_started(void)
 {
-    return atomic_load_explicit(&pw_registry_types.current, memory_order_acquire) != NULL;
+    return atomic_load_explicit(&pw_registry_started, memory_order_acquire);
 }
 
 /* Returns the entry of a learned type, and NULL for all others. Lock-free. */
