@@ -141,7 +141,7 @@ static pw_reached *add(const pw_reached *wanted, const void *arg)
     if (!r)
         return NULL;
     *r = *wanted;
-    r->at = r->row->open(wanted, arg);
+    r->at = r->row->open(r, arg);
     if (r->at) {
         pw_evidence_worked(e, &rule);
         return r;

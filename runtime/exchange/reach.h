@@ -30,8 +30,8 @@ struct pw_reach {
     bool anywhere;    /* what is open in one context is open in all */
     int patience;     /* refusals in a row; 0: no end */
     uint64_t most;    /* bytes that are open at once; 0: no bound */
-    /* Returns the address here. 0: refused. Called under the lock, as `close`. */
-    uint64_t (*open)(const pw_reached *range, const void *arg);
+    /* Returns the address here, and may change the range's memory. 0: refused. Called under the lock, as `close`. */
+    uint64_t (*open)(pw_reached *range, const void *arg);
     void (*close)(const pw_reached *range);
     bool (*lives)(const void *context); /* whether its context does; NULL: always */
 };

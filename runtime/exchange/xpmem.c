@@ -1,7 +1,7 @@
 /*
- * Purpose: maps any memory of other processes. Data: the library of XPMEM, loaded at the first need; the segment by
- * which this process shows its memory; and the rights to the segments of others. Invariant: what was attached before
- * its owner raised its count of removals is never found again (reach.h).
+ * Purpose: maps any memory of other processes. Data: the library of XPMEM, loaded at the first need, and the segment by
+ * which this process shows its memory. Invariant: what was attached before its owner raised its count of removals is
+ * never found again (reach.h).
  */
 #include "runtime/exchange/xpmem.h"
 
@@ -9,9 +9,10 @@
 #include "runtime/exchange/segment.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
-enum { PEERS = 256, OWNER_ONLY = 0600 };
+enum { OWNER_ONLY = 0600 };
 
 /* XPMEM's own header, xpmem.h, declares these so. It need not be installed. */
 enum { XPMEM_RDWR = 2, XPMEM_PERMIT_MODE = 1 };
@@ -31,52 +32,33 @@ struct xpmem_addr {
     X(void *, attach, (struct xpmem_addr from, size_t bytes, void *address))          \
     X(int, detach, (void *address))
 
-/* Access to another process's segment. It is kept, since XPMEM detaches what was attached by an access with it. */
-typedef struct access_right {
-    segment_id segment; /* 0: the place is free */
-    access_id id;       /* -1: refused */
-} access_right;
-
 /* The singleton. */
 static struct {
-    pthread_mutex_t lock;
-    bool looked;
-    void *library; /* NULL: there is none */
+    pthread_once_t once;
+    bool is_there;
 #define X(result, name, parameters) result(*name) parameters;
     FUNCTIONS(X)
 #undef X
-    segment_id own; /* 0: not made; guarded by the lock */
-    _Atomic bool shown;
-    access_right rights[PEERS];
-} xpmem = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    segment_id own; /* 0: not made */
+} xpmem = {.once = PTHREAD_ONCE_INIT};
 
-/* ---- the library ------------------------------------------------------------------------------------------------- */
-
-/* The lock must be held. */
-static bool find_functions(void *library)
+static void load(void)
 {
-    bool all = true;
+    void *library = dlopen("libxpmem.so.0", RTLD_NOW | RTLD_LOCAL);
 
-#define X(result, name, parameters) all = (*(void **)&xpmem.name = dlsym(library, "xpmem_" #name)) && all;
+    xpmem.is_there = library;
+#define X(result, name, parameters) \
+    xpmem.is_there = library && (*(void **)&xpmem.name = dlsym(library, "xpmem_" #name)) && xpmem.is_there;
     FUNCTIONS(X)
 #undef X
-    return all;
+    if (library && !xpmem.is_there)
+        pw_log(PW_LOG_INFO, "libxpmem.so.0 lacks functions of XPMEM, which is not used");
 }
 
-/* The lock must be held. */
 static bool is_there(void)
 {
-    void *library;
-
-    if (xpmem.looked)
-        return xpmem.library;
-    xpmem.looked = true;
-    library = dlopen("libxpmem.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (library && find_functions(library))
-        xpmem.library = library;
-    else if (library)
-        pw_log(PW_LOG_INFO, "libxpmem.so.0 lacks functions of XPMEM, which is not used");
-    return xpmem.library;
+    pthread_once(&xpmem.once, load);
+    return xpmem.is_there;
 }
 
 /* ---- the owner's side -------------------------------------------------------------------------------------------- */
@@ -85,29 +67,32 @@ void pw_xpmem_show(void)
 {
     pw_segment_header *h = pw_segment_own_header();
 
-    pthread_mutex_lock(&xpmem.lock);
-    if (h && !xpmem.own && is_there()) {
+    if (!h || !is_there())
+        return;
+    if (xpmem.own <= 0)
         xpmem.own = xpmem.make(NULL, SIZE_MAX, XPMEM_PERMIT_MODE, (void *)(uintptr_t)OWNER_ONLY);
-        if (xpmem.own <= 0) {
-            pw_log(PW_LOG_INFO, "XPMEM makes no segment of this process, and is not used");
-            xpmem.own = 0;
-        }
-    }
-    if (h && xpmem.own) {
+    if (xpmem.own > 0)
         atomic_store_explicit(&h->xpmem, (uint64_t)xpmem.own, memory_order_release);
-        atomic_store_explicit(&xpmem.shown, true, memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&xpmem.lock);
+    else
+        pw_log(PW_LOG_INFO, "XPMEM makes no segment of this process, and is not used");
+}
+
+/* The own header if other processes can attach memory of this one. */
+static pw_segment_header *shown(void)
+{
+    pw_segment_header *h = pw_segment_own_header();
+
+    return h && atomic_load_explicit(&h->xpmem, memory_order_relaxed) ? h : NULL;
 }
 
 bool pw_xpmem_is_shown(void)
 {
-    return atomic_load_explicit(&xpmem.shown, memory_order_relaxed) && pw_segment_own_header();
+    return shown();
 }
 
 void pw_xpmem_note_removal(void)
 {
-    pw_segment_header *h = pw_xpmem_is_shown() ? pw_segment_own_header() : NULL;
+    pw_segment_header *h = shown();
 
     if (h)
         atomic_fetch_add_explicit(&h->removed, 1, memory_order_release);
@@ -115,40 +100,27 @@ void pw_xpmem_note_removal(void)
 
 /* ---- attaching --------------------------------------------------------------------------------------------------- */
 
-/* The lock must be held. */
-static access_id right_to(segment_id segment)
+/* The range's memory is the number of the owner's segment, and then that of the access to it. */
+static uint64_t attach(pw_reached *range, const void *arg)
 {
-    access_right *r = xpmem.rights, *end = r + PEERS;
-
-    while (r < end && r->segment && r->segment != segment)
-        r++;
-    if (r == end)
-        return -1;
-    if (!r->segment)
-        *r = (access_right){segment, xpmem.get(segment, XPMEM_RDWR, XPMEM_PERMIT_MODE, NULL)};
-    return r->id;
-}
-
-/* The range's memory is the number of the owner's segment. */
-static uint64_t attach(const pw_reached *range, const void *arg)
-{
-    char *base = NULL;
+    access_id access =
+        is_there() ? xpmem.get((segment_id)(uintptr_t)range->memory, XPMEM_RDWR, XPMEM_PERMIT_MODE, NULL) : -1;
+    const struct xpmem_addr from = {access, (off_t)range->begin};
+    char *base = access > 0 ? xpmem.attach(from, range->bytes, NULL) : (char *)-1;
 
     (void)arg;
-    pthread_mutex_lock(&xpmem.lock);
-    if (is_there()) {
-        access_id right = right_to((segment_id)(uintptr_t)range->memory);
-        struct xpmem_addr from = {right, (off_t)range->begin};
-
-        base = right > 0 ? xpmem.attach(from, range->bytes, NULL) : NULL;
-    }
-    pthread_mutex_unlock(&xpmem.lock);
-    return base == (char *)-1 ? 0 : (uintptr_t)base;
+    range->memory = (void *)(uintptr_t)access;
+    if (base != (char *)-1)
+        return (uintptr_t)base;
+    if (access > 0)
+        xpmem.release(access);
+    return 0;
 }
 
 static void detach(const pw_reached *range)
 {
     xpmem.detach((void *)(uintptr_t)range->at);
+    xpmem.release((access_id)(uintptr_t)range->memory);
 }
 
 static const pw_reach attached = {.all_at_once = true, .open = attach, .close = detach};
@@ -172,17 +144,9 @@ void pw_xpmem_end(void)
     pw_segment_header *h = pw_segment_own_header();
 
     pw_reach_close(&attached, NULL, false);
-    pthread_mutex_lock(&xpmem.lock);
-    atomic_store_explicit(&xpmem.shown, false, memory_order_relaxed);
     if (h)
         atomic_store_explicit(&h->xpmem, 0, memory_order_release);
-    for (int i = 0; i < PEERS; i++) {
-        if (xpmem.rights[i].segment && xpmem.rights[i].id > 0)
-            xpmem.release(xpmem.rights[i].id);
-        xpmem.rights[i] = (access_right){.segment = 0};
-    }
-    if (xpmem.own)
+    if (xpmem.own > 0)
         xpmem.remove(xpmem.own);
     xpmem.own = 0;
-    pthread_mutex_unlock(&xpmem.lock);
 }

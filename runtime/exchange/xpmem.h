@@ -9,7 +9,7 @@
  * Reading an attached page that its owner has not mapped, or whose owner has ended, raises SIGBUS. A page is therefore
  * read only for a message that the owner's MPI has not yet sent.
  *
- * All functions are thread safe.
+ * Attaching is thread safe; one thread at a time shows or ends.
  */
 #ifndef PW_RUNTIME_XPMEM_H
 #define PW_RUNTIME_XPMEM_H

@@ -54,7 +54,7 @@ static pw_cu_ptr open_memory(const pw_gpu *gpu, const pw_segment_exported *memor
 
 static pw_gpu_dependent dependent = {.close = pw_gpu_opened_close};
 
-static uint64_t open_exported(const pw_reached *range, const void *arg)
+static uint64_t open_exported(pw_reached *range, const void *arg)
 {
     const pw_peer_exported *e = arg;
     pw_cu_ptr device = open_memory(range->context, &e->memory);
@@ -78,7 +78,7 @@ static void close_exported(const pw_reached *range)
     pw_gpu_leave(&scope);
 }
 
-static uint64_t register_block(const pw_reached *range, const void *arg)
+static uint64_t register_block(pw_reached *range, const void *arg)
 {
     pw_cu_ptr device;
 
