@@ -1,6 +1,6 @@
 /*
- * The blocks of the segment that the program has, found by address without a lock. The child of a fork does not have
- * the segment, so the parent copies the blocks before it forks, and the child puts the copies in their place.
+ * The blocks of the segment that the program has. The child of a fork does not have the segment, so the parent copies
+ * the blocks before it forks, and the child puts the copies in their place.
  */
 #include "runtime/exchange/heap.h"
 
@@ -17,36 +17,20 @@ enum { BLOCKS = 256 };
 
 static const size_t most_bytes = (size_t)2 << 30;
 
-/* A block in use. It is found without the lock, by whoever has a pointer into it. */
 typedef struct block {
-    _Atomic uintptr_t begin; /* 0: the entry is free */
-    _Atomic size_t bytes;
+    char *begin;
+    size_t bytes;
+    void *copy; /* while the process forks; MAP_FAILED: there was no memory for it */
 } block;
 
-/* The singleton. */
+/* The singleton, guarded by the lock. */
 static struct {
     pthread_mutex_t lock;
     block blocks[BLOCKS];
-    _Atomic int high, live; /* entries that were ever used; blocks in use */
+    _Atomic int n;
     size_t bytes;
     bool follows_forks;
-    void *copies[BLOCKS]; /* during a fork; MAP_FAILED: there is none */
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static uintptr_t begin_of(int i)
-{
-    return atomic_load_explicit(&heap.blocks[i].begin, memory_order_acquire);
-}
-
-static size_t bytes_of(int i)
-{
-    return atomic_load_explicit(&heap.blocks[i].bytes, memory_order_relaxed);
-}
-
-static int high(void)
-{
-    return atomic_load_explicit(&heap.high, memory_order_acquire);
-}
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
 
@@ -54,117 +38,105 @@ static int high(void)
 static void before_fork(void)
 {
     pthread_mutex_lock(&heap.lock);
-    for (int i = 0; i < high(); i++) {
-        heap.copies[i] = MAP_FAILED;
-        if (begin_of(i))
-            heap.copies[i] = mmap(NULL, bytes_of(i), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (heap.copies[i] != MAP_FAILED)
-            memcpy(heap.copies[i], (const void *)begin_of(i), bytes_of(i));
+    for (block *b = heap.blocks; b < heap.blocks + heap.n; b++) {
+        b->copy = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (b->copy != MAP_FAILED)
+            memcpy(b->copy, b->begin, b->bytes);
     }
 }
 
 static void in_parent(void)
 {
-    for (int i = 0; i < high(); i++)
-        if (heap.copies[i] != MAP_FAILED)
-            munmap(heap.copies[i], bytes_of(i));
+    for (block *b = heap.blocks; b < heap.blocks + heap.n; b++)
+        if (b->copy != MAP_FAILED)
+            munmap(b->copy, b->bytes);
     pthread_mutex_unlock(&heap.lock);
 }
 
 /* UCX puts a function of its own in the place of mremap, which does not pass the new address on. */
 static void in_child(void)
 {
-    for (int i = 0; i < high(); i++)
-        if (heap.copies[i] != MAP_FAILED)
-            syscall(SYS_mremap, heap.copies[i], bytes_of(i), bytes_of(i), MREMAP_MAYMOVE | MREMAP_FIXED, begin_of(i));
+    for (block *b = heap.blocks; b < heap.blocks + heap.n; b++)
+        if (b->copy != MAP_FAILED)
+            syscall(SYS_mremap, b->copy, b->bytes, b->bytes, MREMAP_MAYMOVE | MREMAP_FIXED, b->begin);
     pthread_mutex_unlock(&heap.lock);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-static size_t whole_pages(size_t bytes)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-    return (bytes + page - 1) / page * page;
-}
-
-/* The lock must be held. */
-static bool enter(void *memory, size_t bytes)
-{
-    int i = 0;
-
-    while (i < BLOCKS && begin_of(i))
-        i++;
-    if (i == BLOCKS)
-        return false;
-    atomic_store_explicit(&heap.blocks[i].bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&heap.blocks[i].begin, (uintptr_t)memory, memory_order_release);
-    if (i >= high())
-        atomic_store_explicit(&heap.high, i + 1, memory_order_release);
-    atomic_fetch_add_explicit(&heap.live, 1, memory_order_relaxed);
-    heap.bytes += bytes;
-    return true;
-}
-
 static void *take(size_t bytes)
 {
-    void *memory = bytes <= most_bytes - heap.bytes ? pw_segment_take_least(bytes) : NULL;
+    void *memory;
 
-    if (!heap.follows_forks && memory)
+    if (!heap.follows_forks)
         heap.follows_forks = pthread_atfork(before_fork, in_parent, in_child) == 0;
-    if (memory && (!heap.follows_forks || !enter(memory, bytes))) {
-        pw_segment_give(memory);
-        memory = NULL;
+    if (!heap.follows_forks || heap.n == BLOCKS || bytes > most_bytes - heap.bytes)
+        return NULL;
+    memory = pw_segment_take(bytes);
+    if (memory) {
+        heap.blocks[heap.n++] = (block){.begin = memory, .bytes = bytes};
+        heap.bytes += bytes;
     }
     return memory;
 }
 
 void *pw_heap_take(size_t bytes)
 {
-    void *memory = NULL;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *memory;
 
     if (bytes == 0 || bytes > most_bytes)
         return NULL;
-    bytes = whole_pages(bytes);
     pthread_mutex_lock(&heap.lock);
-    memory = take(bytes);
+    memory = take((bytes + page - 1) / page * page);
     pthread_mutex_unlock(&heap.lock);
     return memory;
 }
 
-/* The entry whose block has this byte. -1: none. */
-static int find(const void *byte)
+/* The block that has this byte. NULL: none. */
+static block *find(const void *byte)
 {
-    for (int i = 0, n = high(); i < n; i++)
-        if (begin_of(i) && (uintptr_t)byte - begin_of(i) < bytes_of(i))
-            return i;
-    return -1;
-}
-
-bool pw_heap_give(void *memory)
-{
-    int i = pw_heap_is_used() ? find(memory) : -1;
-
-    if (i < 0 || begin_of(i) != (uintptr_t)memory)
-        return false;
-    pthread_mutex_lock(&heap.lock);
-    atomic_store_explicit(&heap.blocks[i].begin, 0, memory_order_release);
-    atomic_fetch_sub_explicit(&heap.live, 1, memory_order_relaxed);
-    heap.bytes -= bytes_of(i);
-    pthread_mutex_unlock(&heap.lock);
-    pw_segment_give(memory);
-    return true;
+    for (block *b = heap.blocks; b < heap.blocks + heap.n; b++)
+        if ((uintptr_t)byte - (uintptr_t)b->begin < b->bytes)
+            return b;
+    return NULL;
 }
 
 bool pw_heap_is_used(void)
 {
-    return atomic_load_explicit(&heap.live, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&heap.n, memory_order_relaxed) > 0;
+}
+
+bool pw_heap_give(void *memory)
+{
+    block *b;
+    bool is_mine;
+
+    if (!pw_heap_is_used())
+        return false;
+    pthread_mutex_lock(&heap.lock);
+    b = find(memory);
+    is_mine = b && b->begin == memory;
+    if (is_mine) {
+        heap.bytes -= b->bytes;
+        *b = heap.blocks[--heap.n];
+    }
+    pthread_mutex_unlock(&heap.lock);
+    if (is_mine)
+        pw_segment_give(memory);
+    return is_mine;
 }
 
 bool pw_heap_holds(const void *memory, size_t bytes)
 {
-    int i = pw_heap_is_used() ? find(memory) : -1;
+    const block *b;
+    bool holds;
 
-    return i >= 0 && bytes <= bytes_of(i) - ((uintptr_t)memory - begin_of(i));
+    if (!pw_heap_is_used())
+        return false;
+    pthread_mutex_lock(&heap.lock);
+    b = find(memory);
+    holds = b && bytes <= b->bytes - ((uintptr_t)memory - (uintptr_t)b->begin);
+    pthread_mutex_unlock(&heap.lock);
+    return holds;
 }

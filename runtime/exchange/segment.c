@@ -404,12 +404,15 @@ void *pw_segment_take_lazy(size_t bytes)
                : NULL;
 }
 
-/* Takes a block of 1 << shift bytes, and makes the pages of its first `bytes` bytes. */
-static void *take_with_pages(uint32_t shift, size_t bytes)
+void *pw_segment_take(size_t bytes)
 {
-    char *block = take(shift, false);
+    uint32_t shift = PW_SEGMENT_FIRST_SHIFT;
+    char *block;
     piece *p;
 
+    while (shift <= PW_SEGMENT_LAST_SHIFT && (size_t)1 << shift < bytes)
+        shift++;
+    block = take(shift, false);
     if (!block)
         return NULL;
     p = piece_of(block);
@@ -417,20 +420,6 @@ static void *take_with_pages(uint32_t shift, size_t bytes)
         return block;
     put_free(p, block);
     return NULL;
-}
-
-void *pw_segment_take(size_t bytes)
-{
-    return take_with_pages((uint32_t)__builtin_ctzll(bytes), bytes);
-}
-
-void *pw_segment_take_least(size_t bytes)
-{
-    uint32_t shift = PW_SEGMENT_FIRST_SHIFT;
-
-    while (shift <= PW_SEGMENT_LAST_SHIFT && (size_t)1 << shift < bytes)
-        shift++;
-    return take_with_pages(shift, bytes);
 }
 
 pw_segment_offer *pw_segment_offer_at(const void *data)

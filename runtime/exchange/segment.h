@@ -43,11 +43,10 @@ bool pw_segment_is_read(void);
 /* Whether another process would read replicas. */
 bool pw_segment_wants_replicas(void);
 
-/* Takes a block of `bytes` bytes, a power of two from 4 KiB to 256 MiB, aligned to a page, or to 2 MiB if it is that
- * long. NULL: there is no segment, it is full, or a limit of the process or the system's memory is reached. */
+/* Takes the shortest block that has `bytes` bytes, up to 256 MiB, with the pages of these. It is aligned to a page, or
+ * to 2 MiB if it is that long. NULL: there is no segment, it is full, or a limit of the process or the system's memory
+ * is reached. */
 void *pw_segment_take(size_t bytes);
-/* Takes the shortest block that has `bytes` bytes, with the pages of these. */
-void *pw_segment_take_least(size_t bytes);
 /* Takes a block as pw_segment_take does, of more than 4 KiB and of lazy memory (lazy.h), which no GPU of this process
  * uses. Other processes find its offer, and read the replica; whoever wants the bytes themselves asks the system. */
 void *pw_segment_take_lazy(size_t bytes);
