@@ -88,29 +88,17 @@ static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const vo
 
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
 {
-    return expect(data, bytes, (pw_inbound){.layout = layout, .buf = buf, .timed = pw_layout_use_is_reported()}, NULL,
-                  0);
+    const pw_inbound wanted = {.layout = layout, .buf = buf, .timed = layout && pw_layout_use_is_reported()};
+
+    return expect(data, bytes, wanted, NULL, 0);
 }
 
-pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes)
+pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const pw_inbound_taker *take,
+                                 const void *arg, size_t arg_bytes)
 {
-    return expect(data, bytes, (pw_inbound){.layout = NULL}, NULL, 0);
-}
-
-pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
-                                 size_t arg_bytes)
-{
-    if (arg_bytes > PW_INBOUND_ARG)
+    if (arg_bytes > PW_INBOUND_ARG || (is_block && (uintptr_t)data % SHIFTS))
         return NULL;
-    return expect(data, bytes, (pw_inbound){.take = take, .timed = true}, arg, arg_bytes);
-}
-
-pw_inbound *pw_inbound_expect_block(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
-                                    size_t arg_bytes)
-{
-    if (arg_bytes > PW_INBOUND_ARG || (uintptr_t)data % SHIFTS)
-        return NULL;
-    return expect(data, bytes, (pw_inbound){.take = take, .exact = true, .timed = true}, arg, arg_bytes);
+    return expect(data, bytes, (pw_inbound){.take = take, .exact = is_block, .timed = true}, arg, arg_bytes);
 }
 
 int pw_inbound_takers(void)

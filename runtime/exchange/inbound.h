@@ -25,18 +25,19 @@
 typedef struct pw_inbound pw_inbound;
 
 /* Expects a message of at most `bytes` bytes into `data`, which is aligned to 64, for objects of `layout` at `buf`.
- * NULL: too many messages are expected already, so MPI copies this one. */
+ * Without a layout the bytes are copied to `data` and stay there. This saves time, since memory that is not expected
+ * must first be tested whether it can be written, which takes as long as the copy. NULL: too many messages are expected
+ * already, so MPI copies this one. */
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf);
-/* Expects at most `bytes` bytes of a collective into `data`, which are copied there and stay there. This saves time,
- * since memory that is not expected must first be tested whether it can be written, which takes as long as the copy. */
-pw_inbound *pw_inbound_expect_copies(void *data, int64_t bytes);
 /*
  * As pw_inbound_expect, for a buffer that the CPU does not unpack. The taker's functions move a whole message: `unpack`
  * one of `bytes` bytes at `from` in a block of another process, `move` one that a stand-in stands for, which is not
  * longer than what is expected. If they return false, MPI copies the message, and whatever they have written is
  * overwritten. They may leave a late read (late.h) under way and set *late, for which `finish` waits; a taker that
  * never does so has no `finish`. They get a copy of the `arg_bytes` bytes at `arg`, and run in any thread in which MPI
- * works. The taker must live as long as the process.
+ * works. The taker must live as long as the process. A block of an exchange (`is_block`) is as long as what the other
+ * rank sends. It lies in memory with others, which pw_inbound_forget_blocks releases; NULL also if it is not aligned to
+ * 64.
  */
 typedef struct pw_inbound_taker {
     bool (*unpack)(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late);
@@ -44,12 +45,8 @@ typedef struct pw_inbound_taker {
     pw_status (*finish)(void *late);
 } pw_inbound_taker;
 enum { PW_INBOUND_ARG = 128 };
-pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
-                                 size_t arg_bytes);
-/* As pw_inbound_expect_by, for a block of an exchange, which is as long as what the other rank sends. It lies in memory
- * with others, which pw_inbound_forget_blocks releases. NULL also if `data` is not aligned to 64. */
-pw_inbound *pw_inbound_expect_block(void *data, int64_t bytes, const pw_inbound_taker *take, const void *arg,
-                                    size_t arg_bytes);
+pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const pw_inbound_taker *take,
+                                 const void *arg, size_t arg_bytes);
 /* Ends the expectation of all that is expected in that memory. */
 void pw_inbound_forget_blocks(const void *data, int64_t bytes);
 /* The number of messages that are now expected by a taker. */

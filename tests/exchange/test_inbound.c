@@ -229,7 +229,7 @@ static void takers_get_whole_messages_or_none(void **state)
     static _Alignas(64) unsigned char other[STAGED];
     scenery *s = *state;
     taken t = {.calls = 0}, *arg = &t;
-    pw_inbound *in = pw_inbound_expect_by(other, MESSAGE, &taker, &arg, sizeof arg);
+    pw_inbound *in = pw_inbound_expect_by(other, MESSAGE, false, &taker, &arg, sizeof arg);
     pw_peer_block block = block_of(s, MESSAGE);
     int64_t ns;
 
@@ -333,7 +333,7 @@ static void nothing_is_written_beyond_what_was_posted(void **state)
 static void what_is_to_be_copied_is_copied(void **state)
 {
     static _Alignas(64) unsigned char stage[STAGED];
-    pw_inbound *in = pw_inbound_expect_copies(stage, MESSAGE);
+    pw_inbound *in = pw_inbound_expect(stage, MESSAGE, NULL, NULL);
     scenery *s = *state;
     unsigned char *block;
     int64_t ns;

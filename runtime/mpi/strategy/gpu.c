@@ -226,10 +226,8 @@ static void gpu_expect(pw_staging *s)
     t.order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
-    else if (is_of_many(s) && is_in_host_memory(s))
-        s->inbound = pw_inbound_expect_block(s->data, s->buffer.bytes, &taker, &t, sizeof t);
     else if (is_in_host_memory(s))
-        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, &taker, &t, sizeof t);
+        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, is_of_many(s), &taker, &t, sizeof t);
 }
 
 static bool is_in_place(pw_staging *s)

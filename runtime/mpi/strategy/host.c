@@ -36,7 +36,7 @@ static pw_status packed_take(pw_staging *s)
     if (!s->data)
         return PW_ERR_NOMEM;
     if (is_collective(s) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
-        s->inbound = pw_inbound_expect_copies(s->data, s->buffer.bytes);
+        s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, NULL, NULL);
     return PW_OK;
 }
 
