@@ -99,11 +99,6 @@ static bool enter_front(pw_handle_table *table, uint64_t key, void *value)
            take(table, key, value);
 }
 
-bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value)
-{
-    return atomic_load_explicit(&table->used, memory_order_acquire) == 0 && take(table, key, value);
-}
-
 /* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
 
 static slot *add_slot(_Atomic(node *) *list)

@@ -92,9 +92,6 @@ pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *val
 /* Inserts a key that is not in the table. False: the table has the key, which keeps its value, or memory is short. */
 bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value);
 
-/* Inserts a key that is not in the table, if that is possible in front at once. */
-bool pw_handle_table_add_front(pw_handle_table *table, uint64_t key, void *value);
-
 void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value);
 
 /*

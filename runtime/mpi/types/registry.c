@@ -18,9 +18,7 @@ static bool is_known(MPI_Datatype type)
 
 static void take_note(MPI_Datatype type, void *note)
 {
-    uint64_t key = pw_type_key(type);
-
-    if (pw_handle_table_add_front(&pw_registry_types, key, note) || pw_handle_table_add(&pw_registry_types, key, note))
+    if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note))
         pw_note_count(1);
 }
 

@@ -150,28 +150,6 @@ static void keys_are_added_swapped_and_left(void **state)
     assert_null(pw_handle_table_find(table, key_of(KEYS)));
 }
 
-/* Only free slots of the front are filled, and none while the rest may have the key. */
-static void front_is_filled_at_once(void **state)
-{
-    static char values[KEYS];
-    static pw_handle_table own = PW_HANDLE_TABLE;
-    pw_handle_table *table = &own;
-
-    (void)state;
-    for (int i = 0; i < KEYS; i++) {
-        bool added = pw_handle_table_add_front(table, key_of(i), &values[i]);
-
-        assert_ptr_equal(pw_handle_table_find(table, key_of(i)), added ? &values[i] : NULL);
-        assert_false(pw_handle_table_add_front(table, key_of(i), &values[0]));
-        assert_int_equal(pw_handle_table_add(table, key_of(i), &values[i]), !added);
-        if (!added)
-            break;
-    }
-    assert_int_not_equal(table->used, 0);
-    assert_ptr_equal(pw_handle_table_leave(table, key_of(0)), &values[0]);
-    assert_false(pw_handle_table_add_front(table, key_of(0), &values[0]));
-}
-
 /* Returns another key whose slot in front is that of `key`. */
 static uint64_t other_key_of_slot(pw_handle_table *table, uint64_t key)
 {
@@ -194,19 +172,18 @@ static void paused_keys_come_back(void **state)
     other = other_key_of_slot(table, key);
     assert_false(pw_handle_table_pause(table, key));
     assert_false(pw_handle_table_resume(table, key, &values[0]));
-    assert_true(pw_handle_table_add_front(table, key, &values[0]));
+    assert_true(pw_handle_table_add(table, key, &values[0]));
     assert_false(pw_handle_table_resume(table, key, &values[1]));
     assert_true(pw_handle_table_pause(table, key));
     assert_null(pw_handle_table_find(table, key));
     assert_null(pw_handle_table_remove(table, key_of(3)));
     assert_int_equal(size_of(table), 0);
-    assert_true(pw_handle_table_add_front(table, key, &values[1])); /* as a new key */
+    assert_true(pw_handle_table_add(table, key, &values[1])); /* as a new key */
     assert_true(pw_handle_table_pause(table, key));
     assert_true(pw_handle_table_resume(table, key, &values[2]));
     assert_ptr_equal(pw_handle_table_find(table, key), &values[2]);
-    assert_false(pw_handle_table_add_front(table, other, &values[1]));
     assert_true(pw_handle_table_pause(table, key));
-    assert_true(pw_handle_table_add_front(table, other, &values[1]));
+    assert_true(pw_handle_table_add(table, other, &values[1]));
     assert_false(pw_handle_table_resume(table, key, &values[0]));
     assert_null(pw_handle_table_find(table, key));
     assert_ptr_equal(pw_handle_table_remove(table, other), &values[1]);
@@ -334,7 +311,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_an_array),      cmocka_unit_test(refuses_nothing_keys),
         cmocka_unit_test(what_is_in_front_is_right), cmocka_unit_test(keys_are_added_swapped_and_left),
-        cmocka_unit_test(front_is_filled_at_once),
         cmocka_unit_test(readers_beside_writers),    cmocka_unit_test(paused_keys_come_back),
         cmocka_unit_test(pausing_beside_writers),
     };
