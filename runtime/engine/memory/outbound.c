@@ -37,37 +37,35 @@ enum { AUTO, OFF, ON }; /* the words of PACKWRIGHT_STREAMING */
  * nothing can be learned: now and then they are not, for as long as it takes to know again.
  */
 static struct {
-    _Atomic unsigned messages, streamed_from, trial_after, warm_until;
-    _Atomic int probes; /* up to SETTLED */
+    _Atomic unsigned messages, until; /* until that message there are no probes */
+    _Atomic unsigned stint;           /* messages that are streamed until the next trial */
+    _Atomic int probes;               /* up to SETTLED */
     _Atomic float mean_ns;
     _Atomic bool streams;
-} stores = {.warm_until = FIRST_WARM};
+} stores = {.until = FIRST_WARM};
 
-static bool is_settled(void)
+static void go_on(bool streams, unsigned messages)
 {
-    return atomic_load_explicit(&stores.probes, memory_order_relaxed) >= SETTLED;
-}
-
-static void begin_trial(unsigned message)
-{
-    atomic_store_explicit(&stores.warm_until, message + TRIAL_WARM, memory_order_relaxed);
-    atomic_store_explicit(&stores.probes, 0, memory_order_relaxed);
-    atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
+    atomic_store_explicit(&stores.until, atomic_load_explicit(&stores.messages, memory_order_relaxed) + messages,
+                          memory_order_relaxed);
+    atomic_store_explicit(&stores.streams, streams, memory_order_relaxed);
 }
 
 static pw_outbound_path way_by_rule(void)
 {
     unsigned message = atomic_fetch_add_explicit(&stores.messages, 1, memory_order_relaxed);
+    bool streams = pw_outbound_streams();
 
-    if (pw_outbound_streams()) {
-        if (message - atomic_load_explicit(&stores.streamed_from, memory_order_relaxed) <
-            atomic_load_explicit(&stores.trial_after, memory_order_relaxed))
-            return PW_OUTBOUND_STREAMED;
-        begin_trial(message);
-    }
-    if ((int)(atomic_load_explicit(&stores.warm_until, memory_order_relaxed) - message) > 0)
+    if ((int)(atomic_load_explicit(&stores.until, memory_order_relaxed) - message) > 0)
+        return streams ? PW_OUTBOUND_STREAMED : PW_OUTBOUND_DIRECT;
+    if (streams) { /* a trial begins */
+        atomic_store_explicit(&stores.probes, 0, memory_order_relaxed);
+        go_on(false, TRIAL_WARM);
         return PW_OUTBOUND_DIRECT;
-    return message % EVERY == 0 || !is_settled() ? PW_OUTBOUND_PROBED : PW_OUTBOUND_DIRECT;
+    }
+    return message % EVERY == 0 || atomic_load_explicit(&stores.probes, memory_order_relaxed) < SETTLED
+               ? PW_OUTBOUND_PROBED
+               : PW_OUTBOUND_DIRECT;
 }
 
 pw_outbound_path pw_outbound_path_of(int64_t bytes)
@@ -84,25 +82,18 @@ pw_outbound_path pw_outbound_path_of(int64_t bytes)
 #endif
 }
 
+/* Streams for twice as long as before the trial that confirms it. */
 static void begin_streaming(double line_ns)
 {
-    unsigned after = atomic_load_explicit(&stores.trial_after, memory_order_relaxed) * 2;
+    unsigned stint = atomic_load_explicit(&stores.stint, memory_order_relaxed) * 2;
 
-    if (after == 0)
+    if (stint == 0)
         pw_log(PW_LOG_INFO,
                "stores to lines that other cores have read take %.0f ns: messages are streamed past the caches",
                line_ns);
-    after = after < TRIAL_FIRST ? TRIAL_FIRST : after > TRIAL_LAST ? TRIAL_LAST : after;
-    atomic_store_explicit(&stores.trial_after, after, memory_order_relaxed);
-    atomic_store_explicit(&stores.streamed_from, atomic_load_explicit(&stores.messages, memory_order_relaxed),
-                          memory_order_relaxed);
-    atomic_store_explicit(&stores.streams, true, memory_order_relaxed);
-}
-
-static void end_streaming(void)
-{
-    atomic_store_explicit(&stores.trial_after, 0, memory_order_relaxed);
-    atomic_store_explicit(&stores.streams, false, memory_order_relaxed);
+    stint = stint < TRIAL_FIRST ? TRIAL_FIRST : stint > TRIAL_LAST ? TRIAL_LAST : stint;
+    atomic_store_explicit(&stores.stint, stint, memory_order_relaxed);
+    go_on(true, stint);
 }
 
 /* When two threads record at once, the probe of one may be lost. */
@@ -118,10 +109,12 @@ void pw_outbound_learn(double line_ns)
     atomic_store_explicit(&stores.probes, probes, memory_order_relaxed);
     if (probes < SETTLED)
         return;
-    if (mean <= PW_OUTBOUND_DEAR_NS)
-        end_streaming();
-    else if (!pw_outbound_streams())
+    if (mean > PW_OUTBOUND_DEAR_NS && !pw_outbound_streams())
         begin_streaming(mean);
+    if (mean > PW_OUTBOUND_DEAR_NS)
+        return;
+    atomic_store_explicit(&stores.stint, 0, memory_order_relaxed);
+    go_on(false, 0);
 }
 
 bool pw_outbound_streams(void)
