@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { EXPECTED = 256, SHIFTS = 64 };
+enum { EXPECTED = 256 };
 
 struct pw_inbound {
     char *data;
@@ -27,14 +27,12 @@ struct pw_inbound {
 };
 
 /*
- * The singleton. places[i] says where the memory of receive many[i] is, in one word, so that it can be read without a
- * lock: the address of a block of the pool, whose low bits are zero, and in these bits the logarithm of its length. Who
- * is asked by MPI to write into that memory may then read many[i]: a receive is not forgotten before MPI is through
- * with it. `high` bounds the places that were ever used. Where blocks of one buffer are expected, a length that is
- * rounded up reaches into the next block, so ends[i] has the exact end.
+ * The singleton. places[i] and ends[i] say where the memory of receive many[i] is, and are read without a lock. Who is
+ * asked by MPI to write into that memory may then read many[i]: a receive is not forgotten before MPI is through with
+ * it. `high` bounds the places that were ever used.
  */
 static struct {
-    _Atomic uintptr_t places[EXPECTED]; /* 0: free */
+    _Atomic uintptr_t places[EXPECTED]; /* 0: free; set after the end */
     _Atomic uintptr_t ends[EXPECTED];
     pw_inbound many[EXPECTED];
     _Atomic int high, takers;
@@ -57,11 +55,6 @@ static int take_place(void)
     return -1;
 }
 
-static uintptr_t shift_of(int64_t bytes)
-{
-    return bytes <= 1 ? 0 : SHIFTS - (uintptr_t)__builtin_clzll((unsigned long long)bytes - 1);
-}
-
 static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const void *arg, size_t arg_bytes)
 {
     int place = take_place(), high;
@@ -81,8 +74,8 @@ static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const vo
     while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
                                                                    memory_order_relaxed, memory_order_relaxed))
         ;
-    atomic_store_explicit(&expected.ends[place], (uintptr_t)data + (uintptr_t)bytes, memory_order_relaxed);
-    atomic_store_explicit(&expected.places[place], (uintptr_t)data | shift_of(bytes), memory_order_release);
+    atomic_store_explicit(&expected.ends[place], (uintptr_t)data + (uintptr_t)bytes, memory_order_release);
+    atomic_store_explicit(&expected.places[place], (uintptr_t)data, memory_order_release);
     return in;
 }
 
@@ -96,7 +89,7 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
 pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const pw_inbound_taker *take,
                                  const void *arg, size_t arg_bytes)
 {
-    if (arg_bytes > PW_INBOUND_ARG || (is_block && (uintptr_t)data % SHIFTS))
+    if (arg_bytes > PW_INBOUND_ARG)
         return NULL;
     return expect(data, bytes, (pw_inbound){.take = take, .exact = is_block, .timed = true}, arg, arg_bytes);
 }
@@ -146,7 +139,7 @@ void pw_inbound_forget_blocks(const void *data, int64_t bytes)
     for (int i = 0; i < high; i++) {
         uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
 
-        if (place > BEING_FILLED && place / SHIFTS * SHIFTS - (uintptr_t)data < (uintptr_t)bytes)
+        if (place > BEING_FILLED && place - (uintptr_t)data < (uintptr_t)bytes)
             pw_inbound_forget(&expected.many[i]);
     }
 }
@@ -159,10 +152,11 @@ pw_inbound *pw_inbound_at(const void *to)
 
     for (int i = 0; i < high; i++) {
         uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
-        uintptr_t at = (uintptr_t)to - place / SHIFTS * SHIFTS;
+        uintptr_t end = atomic_load_explicit(&expected.ends[i], memory_order_acquire);
 
-        if (place > BEING_FILLED && at >> place % SHIFTS == 0 &&
-            (uintptr_t)to < atomic_load_explicit(&expected.ends[i], memory_order_relaxed))
+        /* The end may be another receive's, if the place is another one by now. */
+        if (place > BEING_FILLED && (uintptr_t)to - place < end - place &&
+            atomic_load_explicit(&expected.places[i], memory_order_relaxed) == place)
             return &expected.many[i];
     }
     return NULL;

@@ -24,7 +24,7 @@
 
 typedef struct pw_inbound pw_inbound;
 
-/* Expects a message of at most `bytes` bytes into `data`, which is aligned to 64, for objects of `layout` at `buf`.
+/* Expects a message of at most `bytes` bytes into `data` for objects of `layout` at `buf`.
  * Without a layout the bytes are copied to `data` and stay there. This saves time, since memory that is not expected
  * must first be tested whether it can be written, which takes as long as the copy. NULL: too many messages are expected
  * already, so MPI copies this one. */
@@ -36,8 +36,7 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
  * overwritten. They may leave a late read (late.h) under way and set *late, for which `finish` waits; a taker that
  * never does so has no `finish`. They get a copy of the `arg_bytes` bytes at `arg`, and run in any thread in which MPI
  * works. The taker must live as long as the process. A block of an exchange (`is_block`) is as long as what the other
- * rank sends. It lies in memory with others, which pw_inbound_forget_blocks releases; NULL also if it is not aligned to
- * 64.
+ * rank sends. It lies in memory with others, which pw_inbound_forget_blocks releases.
  */
 typedef struct pw_inbound_taker {
     bool (*unpack)(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late);
