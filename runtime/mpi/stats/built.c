@@ -145,10 +145,8 @@ int pw_hook_Type_set_name(MPI_Datatype datatype, const char *name)
 
 void pw_built_start(void)
 {
-    static pw_registry_observer observer = {.learned = note};
-
     if (pw_layout_use_is_reported())
-        pw_registry_observe(&observer);
+        pw_registry_observe(note);
 }
 
 void pw_built_locate(const void *address, pw_stats_place *out)

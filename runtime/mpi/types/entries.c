@@ -1,7 +1,7 @@
 /*
- * All entries and bindings, and what refers to them. References are counted under one lock, in which nothing of MPI
- * is called, so callbacks of MPI may take it. The last reference frees an entry; a new `life` ends bindings to which
- * MPI may still have attributes.
+ * All entries, and what refers to them. References are counted under one lock, in which nothing of MPI is called, so
+ * callbacks of MPI may take it. The last reference frees an entry. When MPI ends, all layouts go; entries to which MPI
+ * may still have attributes stay until these are deleted.
  */
 #include "runtime/mpi/types/entries.h"
 
@@ -17,155 +17,109 @@ enum { KEPT_FOR_STATS = 4096 };
 
 /* The singleton. Callbacks of MPI take `lock`, and under it nothing of MPI is called. */
 static struct {
-    pw_registry_observer *observers; /* a list, made at start */
-    pthread_mutex_t lock;            /* guards the fields below */
-    uintptr_t life; /* goes up when all bindings are freed, although MPI may still have attributes that point to one */
-    int64_t kept;   /* entries that statistics keep alive */
+    pw_registry_observer *observer;          /* set at start; NULL: there is none */
+    pthread_mutex_t lock;                    /* guards the fields below */
+    int64_t kept;                            /* entries that statistics keep alive */
     pw_recent_table recent[PW_RECENT_KINDS]; /* hold references to entries */
-    pw_binding bindings;                     /* list heads */
-    pw_entry list;
+    pw_entry list, apart, ended; /* list heads: entries in the table, in none, and of types that have outlived MPI */
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
-             .bindings = {.prev = &entries.bindings, .next = &entries.bindings},
-             .list = {.prev = &entries.list, .next = &entries.list}};
+             .list = {.prev = &entries.list, .next = &entries.list},
+             .apart = {.prev = &entries.apart, .next = &entries.apart},
+             .ended = {.prev = &entries.ended, .next = &entries.ended}};
 
 static pw_handle_table layouts = PW_HANDLE_TABLE; /* layout -> entry, under the lock */
 
 pw_entry pw_entry_left_to_mpi;
 
-static pw_entry *entry_alloc(void)
-{
-    pw_entry *entry = aligned_alloc(_Alignof(pw_entry), sizeof *entry);
-
-    if (entry)
-        memset(entry, 0, sizeof *entry);
-    return entry;
-}
-
 /* ---- references, under the lock ---------------------------------------------------------------------------------- */
 
-static void entry_unref(pw_entry *entry)
+static void enlist(pw_entry *entry, pw_entry *head)
+{
+    entry->prev = head->prev;
+    entry->next = head;
+    entry->prev->next = entry->next->prev = entry;
+}
+
+static void unlist(pw_entry *entry)
+{
+    entry->prev->next = entry->next;
+    entry->next->prev = entry->prev;
+}
+
+/* Takes an entry out of its list and the table, and lets its layout go. */
+static void retire(pw_entry *entry)
+{
+    unlist(entry);
+    if (entry->layout && !entry->gpu_only)
+        pw_handle_table_remove(&layouts, (uint64_t)(uintptr_t)entry->layout);
+    pw_layout_unref(entry->layout);
+    entry->layout = NULL;
+}
+
+static void unref(pw_entry *entry)
 {
     if (entry == &pw_entry_left_to_mpi || --entry->refs > 0)
         return;
-    if (!entry->layout || entry->gpu_only) {
-        pw_layout_unref(entry->layout);
-        free(entry);
-        return;
-    }
-    for (const pw_registry_observer *o = entries.observers; o; o = o->next)
-        if (o->dies)
-            o->dies(entry);
-    pw_handle_table_remove(&layouts, (uint64_t)(uintptr_t)entry->layout);
-    entry->prev->next = entry->next;
-    entry->next->prev = entry->prev;
-    pw_layout_unref(entry->layout);
+    retire(entry);
     free(entry);
 }
 
-/* Makes an entry and takes over the reference to the layout. NULL: out of memory; the caller keeps the reference. */
-static pw_entry *entry_with(pw_layout *layout)
+/* Makes an entry without a layout, which is in no table and in no statistics. */
+static pw_entry *entry_apart(const pw_layout *layout)
 {
-    pw_entry *entry = entry_alloc();
+    pw_entry *entry = aligned_alloc(_Alignof(pw_entry), sizeof *entry);
 
     if (!entry)
         return NULL;
-    entry->layout = layout;
+    memset(entry, 0, sizeof *entry);
     entry->size = layout->size;
-    entry->blocks = layout->blocks;
     entry->lowest = layout->nest->lo;
     entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
+    enlist(entry, &entries.apart);
     return entry;
 }
 
-static pw_entry *entry_create(pw_layout *layout)
+/* Makes the entry of a layout that many types may have. Statistics report entries after their types have died, so they
+ * hold one more reference until the end. */
+static pw_entry *entry_shared(pw_layout *layout)
 {
-    pw_entry *entry = entry_with(layout);
+    pw_entry *entry = entry_apart(layout);
 
     if (!entry || pw_handle_table_insert(&layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
+        if (entry)
+            unlist(entry);
         free(entry);
         return NULL;
     }
-    /* Statistics report entries after their types have died, so they hold one more reference until the end. */
-    entry->refs = pw_layout_use_is_reported() && entries.kept < KEPT_FOR_STATS;
-    entries.kept += entry->refs;
-    entry->prev = entries.list.prev;
-    entry->next = &entries.list;
-    entry->prev->next = entry->next->prev = entry;
+    unlist(entry);
+    enlist(entry, &entries.list);
+    entry->is_kept = pw_layout_use_is_reported() && entries.kept < KEPT_FOR_STATS;
+    entry->refs = entry->is_kept;
+    entries.kept += entry->is_kept;
     return entry;
 }
 
-/* Makes the entry of a dense type. The entry is in no table and in no statistics, since it only says how many bytes a
- * buffer in GPU memory has. */
-static pw_entry *entry_dense(const pw_layout *layout)
-{
-    pw_entry *entry = entry_alloc();
-
-    if (!entry)
-        return NULL;
-    entry->size = layout->size;
-    entry->blocks = 1;
-    entry->dense = true;
-    entry->offset = entry->lowest = layout->nest->lo;
-    entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
-    entry->refs = 1;
-    return entry;
-}
-
-/* Makes the entry of a predefined pair with a hole, which is for GPU memory. The entry is in no table, because types
- * derived from the pair may have the same layout and are packed in host memory, too. */
-static pw_entry *entry_pair(pw_layout *layout)
-{
-    pw_entry *entry = entry_with(layout);
-
-    if (!entry) {
-        pw_layout_unref(layout);
-        return NULL;
-    }
-    entry->gpu_only = true;
-    entry->refs = 1;
-    return entry;
-}
-
-/* Returns an entry with one reference for the caller, and takes over the reference to `layout`. NULL: out of memory. */
+/*
+ * Returns the entry of a layout, and takes over the reference to it. NULL: out of memory. Two kinds are one type's own:
+ * dense types, which only say how many bytes a buffer in GPU memory has, and predefined pairs with a hole, which are
+ * for GPU memory, while types derived from a pair may have the same layout and are packed in host memory, too.
+ */
 static pw_entry *entry_of(pw_layout *layout, bool predefined)
 {
-    pw_entry *entry = NULL;
+    bool dense = layout->contiguous, is_own = dense || predefined;
+    pw_entry *known = is_own ? NULL : pw_handle_table_find(&layouts, (uint64_t)(uintptr_t)layout);
+    pw_entry *entry = known ? known : is_own ? entry_apart(layout) : entry_shared(layout);
 
-    if (predefined && !layout->contiguous)
-        return entry_pair(layout);
-    if (layout->contiguous) {
-        entry = entry_dense(layout);
-        pw_layout_unref(layout);
-        return entry;
+    if (entry && !known) {
+        entry->layout = dense ? NULL : layout;
+        entry->blocks = layout->blocks;
+        entry->offset = dense ? entry->lowest : 0;
+        entry->dense = dense;
+        entry->gpu_only = is_own && !dense;
     }
-    entry = pw_handle_table_find(&layouts, (uint64_t)(uintptr_t)layout);
-    if (entry) {
-        pw_layout_unref(layout); /* the entry already holds a reference */
-    } else if (!(entry = entry_create(layout))) {
-        pw_layout_unref(layout);
-        return NULL;
-    }
-    entry->refs++;
+    if (!entry || !entry->layout || known)
+        pw_layout_unref(layout); /* the entry has a reference already, or needs none */
     return entry;
-}
-
-static pw_binding *binding_create(pw_entry *entry)
-{
-    pw_binding *b = malloc(sizeof *b);
-
-    if (!b)
-        return NULL;
-    *b = (pw_binding){.entry = entry, .prev = entries.bindings.prev, .next = &entries.bindings};
-    b->prev->next = b->next->prev = b;
-    return b;
-}
-
-static void binding_destroy(pw_binding *b)
-{
-    b->prev->next = b->next;
-    b->next->prev = b->prev;
-    entry_unref(b->entry);
-    free(b);
 }
 
 /* ---- for learning ------------------------------------------------------------------------------------------------ */
@@ -182,66 +136,44 @@ static void note_elements(pw_entry *entry, unsigned sizes)
         pw_gate_count_death(); /* what is remembered of the layout's messages no longer holds */
 }
 
-pw_binding *pw_entries_bind(pw_layout *layout, bool predefined, unsigned sizes)
+pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes)
 {
-    pw_binding *b = NULL;
     pw_entry *entry;
 
     pthread_mutex_lock(&entries.lock);
     entry = layout ? entry_of(layout, predefined) : &pw_entry_left_to_mpi;
     if (entry) {
         note_elements(entry, sizes);
-        b = binding_create(entry);
-        if (!b)
-            entry_unref(entry);
+        entry->refs += !predefined;
     }
     pthread_mutex_unlock(&entries.lock);
-    return b;
+    return entry;
 }
 
-pw_binding *pw_entries_bind_copy(const pw_binding *original, uintptr_t life)
+pw_entry *pw_entries_constructed(const pw_recent_key *how)
 {
-    pw_binding *b;
-
-    pthread_mutex_lock(&entries.lock);
-    b = life == entries.life ? binding_create(original->entry) : NULL;
-    if (b && b->entry != &pw_entry_left_to_mpi)
-        b->entry->refs++;
-    pthread_mutex_unlock(&entries.lock);
-    return b;
-}
-
-pw_binding *pw_entries_bind_constructed(const pw_recent_key *how)
-{
-    pw_binding *b = NULL;
     pw_entry *known;
 
     pthread_mutex_lock(&entries.lock);
     known = pw_recent_find(&entries.recent[PW_RECENT_CONSTRUCTED], how);
     if (known)
-        b = binding_create(known);
-    if (b)
         known->refs++;
     pthread_mutex_unlock(&entries.lock);
-    return b;
+    return known;
 }
 
-void pw_entries_unbind(pw_binding *b, uintptr_t life)
+void pw_entries_ref(pw_entry *entry)
 {
     pthread_mutex_lock(&entries.lock);
-    if (life == entries.life)
-        binding_destroy(b);
+    entry->refs++;
     pthread_mutex_unlock(&entries.lock);
 }
 
-uintptr_t pw_entries_life(void)
+void pw_entries_unref(pw_entry *entry)
 {
-    uintptr_t life;
-
     pthread_mutex_lock(&entries.lock);
-    life = entries.life;
+    unref(entry);
     pthread_mutex_unlock(&entries.lock);
-    return life;
 }
 
 void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry *entry)
@@ -252,7 +184,7 @@ void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry
     entry->refs++;
     before = pw_recent_put(&entries.recent[kind], key, entry);
     if (before)
-        entry_unref(before);
+        unref(before);
     pthread_mutex_unlock(&entries.lock);
 }
 
@@ -270,28 +202,37 @@ bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-/* A new life of MPI finds the observers of the one before. */
 void pw_registry_observe(pw_registry_observer *observer)
 {
-    for (const pw_registry_observer *o = entries.observers; o; o = o->next)
-        if (o == observer)
-            return;
-    observer->next = entries.observers;
-    entries.observers = observer;
+    entries.observer = observer;
 }
 
 void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type)
 {
-    for (const pw_registry_observer *o = entries.observers; o; o = o->next)
-        o->learned(layout, type);
+    if (entries.observer)
+        entries.observer(layout, type);
 }
 
 static void forget_recent(pw_recent_table *table)
 {
     for (int i = 0; i < 1 << PW_RECENT_BITS; i++)
         if (table->places[i].entry)
-            entry_unref(table->places[i].entry);
+            unref(table->places[i].entry);
     memset(table, 0, sizeof *table);
+}
+
+static void end_all(pw_entry *head)
+{
+    while (head->next != head) {
+        pw_entry *entry = head->next;
+
+        retire(entry);
+        entry->refs -= entry->is_kept;
+        if (entry->refs > 0)
+            enlist(entry, &entries.ended);
+        else
+            free(entry);
+    }
 }
 
 void pw_entries_clear(void)
@@ -299,12 +240,9 @@ void pw_entries_clear(void)
     pthread_mutex_lock(&entries.lock);
     for (int kind = 0; kind < PW_RECENT_KINDS; kind++)
         forget_recent(&entries.recent[kind]);
-    while (entries.bindings.next != &entries.bindings)
-        binding_destroy(entries.bindings.next);
-    while (entries.list.next != &entries.list)
-        entry_unref(entries.list.next);
+    end_all(&entries.list);
+    end_all(&entries.apart);
     entries.kept = 0;
-    entries.life++;
     pthread_mutex_unlock(&entries.lock);
 }
 

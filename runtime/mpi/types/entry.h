@@ -50,8 +50,9 @@ typedef struct pw_entry {
     pw_entry_choices choices;
     int64_t blocks;               /* contiguous blocks of one object */
     int64_t offset;               /* of dense types: where their first byte is, in bytes */
-    struct pw_entry *prev, *next; /* the list of all entries, under the lock of the entries */
+    struct pw_entry *prev, *next; /* the list of entries that this one is in, under the lock of the entries */
     int64_t refs;                 /* under the lock of the entries, too */
+    bool is_kept;                 /* one of them is that of statistics */
 } pw_entry;
 
 /* Returns whether a type with this entry is left to MPI wherever its buffers are. */

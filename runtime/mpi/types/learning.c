@@ -1,5 +1,5 @@
 /*
- * Learns types, one at a time: reads how a type was made, compiles its layout, and binds the type to the layout's
+ * Learns types, one at a time: reads how a type was made, compiles its layout, and ties the type to the layout's
  * entry by an attribute. Locks are taken in the order: learning, MPI's, the entries', the engine's; a type that
  * cannot be learned is left to MPI for good.
  */
@@ -31,26 +31,25 @@ static struct {
 } learning = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .engine_lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
-/* ---- the attribute, whose extra state is the life of the entries ------------------------------------------------- */
+/* ---- the attribute, whose value is the entry --------------------------------------------------------------------- */
 
-/* MPI calls this for the new type of MPI_Type_dup. Without memory the duplicate is an ordinary unknown type. */
+/* MPI calls this for the new type of MPI_Type_dup. */
 static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *value, void *copy, int *flag)
 {
-    pw_binding *b = pw_entries_bind_copy(value, (uintptr_t)extra);
-
-    (void)type, (void)keyval;
-    *(void **)copy = b;
-    *flag = b != NULL;
+    (void)type, (void)keyval, (void)extra;
+    pw_entries_ref(value);
+    *(void **)copy = value;
+    *flag = 1;
     return MPI_SUCCESS;
 }
 
 /* MPI calls this when the type dies. MPI may then give its handle to another type. */
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
-    (void)keyval;
+    (void)keyval, (void)extra;
     pw_gate_count_death();
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
-    pw_entries_unbind(value, (uintptr_t)extra);
+    pw_entries_unref(value);
     return MPI_SUCCESS;
 }
 
@@ -92,8 +91,7 @@ static bool open_learning(void)
         pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
         learning.broken = true;
     } else if (learning.keyval == MPI_KEYVAL_INVALID &&
-               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &learning.keyval, (void *)pw_entries_life()) !=
-                   MPI_SUCCESS) {
+               PMPI_Type_create_keyval(copy_attribute, delete_attribute, &learning.keyval, NULL) != MPI_SUCCESS) {
         learning.keyval = MPI_KEYVAL_INVALID;
         learning.broken = true;
     }
@@ -151,9 +149,9 @@ static void register_predefined(MPI_Datatype type, uint64_t key)
 {
     unsigned sizes = 0;
     pw_layout *layout = compile(type, NULL, &sizes);
-    pw_binding *b = layout ? pw_entries_bind(layout, true, sizes) : NULL;
+    pw_entry *entry = layout ? pw_entries_of(layout, true, sizes) : NULL;
 
-    pw_handle_table_insert(&pw_registry_types, key, b ? b->entry : &pw_entry_left_to_mpi);
+    pw_handle_table_insert(&pw_registry_types, key, entry ? entry : &pw_entry_left_to_mpi);
 }
 
 bool pw_learning_is_basic(MPI_Datatype type)
@@ -163,32 +161,32 @@ bool pw_learning_is_basic(MPI_Datatype type)
     return pw_envelope_read(type, &envelope, NULL) == PW_OK && pw_envelope_is_basic(&envelope);
 }
 
-/* Returns the binding of a derived type. NULL: out of memory. */
-static pw_binding *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
+/* Returns the entry of a derived type, with a reference. NULL: out of memory. */
+static pw_entry *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
 {
     pw_recent_key how;
     pw_contents contents;
     pw_diag diag = {.status = PW_OK};
     unsigned sizes = 0;
-    pw_binding *b = NULL;
+    pw_entry *entry = NULL;
     bool said;
 
     if (pw_contents_read(type, envelope, &contents, &diag) != PW_OK) {
         log_unhandled(&diag);
-        return pw_entries_bind(NULL, false, 0);
+        return pw_entries_of(NULL, false, 0);
     }
     said = learning.remembers && pw_constructed_read(&contents, &how);
     if (said)
-        b = pw_entries_bind_constructed(&how);
-    if (!b) {
+        entry = pw_entries_constructed(&how);
+    if (!entry) {
         pw_layout *layout = compile(type, &contents, &sizes);
 
-        b = pw_entries_bind(layout, false, sizes);
-        if (b && said && b->entry != &pw_entry_left_to_mpi && pw_learning_is_basic(contents.types[0]))
-            pw_entries_remember(PW_RECENT_CONSTRUCTED, &how, b->entry);
+        entry = pw_entries_of(layout, false, sizes);
+        if (entry && said && entry != &pw_entry_left_to_mpi && pw_learning_is_basic(contents.types[0]))
+            pw_entries_remember(PW_RECENT_CONSTRUCTED, &how, entry);
     }
     pw_contents_release(&contents);
-    return b;
+    return entry;
 }
 
 /* Registers a type that has just been accepted by MPI. Predefined types live for ever and get no attribute; f90 types
@@ -197,27 +195,27 @@ static void register_type(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
     pw_envelope envelope;
-    pw_binding *b = NULL;
+    pw_entry *entry = NULL;
     int found = 0;
 
     if (pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope)) {
         register_predefined(type, key);
         return;
     }
-    if (PMPI_Type_get_attr(type, learning.keyval, &b, &found) != MPI_SUCCESS)
+    if (PMPI_Type_get_attr(type, learning.keyval, &entry, &found) != MPI_SUCCESS)
         return;
     if (!found) {
-        b = find_or_compile(type, &envelope);
-        if (b && PMPI_Type_set_attr(type, learning.keyval, b) != MPI_SUCCESS) {
-            pw_entries_unbind(b, pw_entries_life());
-            b = NULL;
+        entry = find_or_compile(type, &envelope);
+        if (entry && PMPI_Type_set_attr(type, learning.keyval, entry) != MPI_SUCCESS) {
+            pw_entries_unref(entry);
+            entry = NULL;
         }
-    } else if (b->entry->layout) {
-        pw_entries_report_learned(b->entry->layout, type);
+    } else if (entry->layout) {
+        pw_entries_report_learned(entry->layout, type);
     }
-    if (b) {
-        remember_look(type, b->entry);
-        pw_handle_table_insert(&pw_registry_types, key, b->entry);
+    if (entry) {
+        remember_look(type, entry);
+        pw_handle_table_insert(&pw_registry_types, key, entry);
     }
 }
 

@@ -23,15 +23,11 @@
 
 #include <stdatomic.h>
 
-/* Functions that the registry calls when types come and go, from any thread. They must not call the registry. `dies` is
- * called under the lock of the entries. */
-typedef struct pw_registry_observer {
-    void (*learned)(pw_layout *layout, MPI_Datatype type); /* a committed type with this layout was learned */
-    void (*dies)(const pw_entry *entry); /* an entry with a layout is about to be freed; may be NULL */
-    struct pw_registry_observer *next;   /* the registry's */
-} pw_registry_observer;
+/* A function that is called when a committed type with this layout was learned, from any thread. It must not call the
+ * registry. */
+typedef void pw_registry_observer(pw_layout *layout, MPI_Datatype type);
 
-/* Adds an observer. It must live as long as the process, and be added before any type is committed. */
+/* Sets the observer, before any type is committed. */
 void pw_registry_observe(pw_registry_observer *observer);
 
 /* Until this is called, every call is left to MPI. */
