@@ -1,10 +1,10 @@
 /*
  * What collectives have learned of communicators, by handle. Nothing in it changes while the communicator lives; an
- * attribute's delete callback takes it out before MPI can use the handle again. A thread that finds another one
- * learning asks MPI and remembers nothing.
+ * attribute's delete callback takes it out before MPI can use the handle again.
  */
 #include "runtime/mpi/collective/communicator.h"
 
+#include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/entry/gate.h"
 
 #include <pthread.h>
@@ -12,8 +12,7 @@
 
 pw_handle_table pw_communicators = PW_HANDLE_TABLE;
 
-/* The singleton. A thread holds `learning` through calls of MPI. A thread that finds it taken does not wait, and
- * remembers nothing. */
+/* The singleton. A thread holds `learning` through calls of MPI, whose callbacks do not take it. */
 static struct {
     pthread_mutex_t learning;
     int keyval;
@@ -26,6 +25,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
     (void)keyval, (void)extra;
     pw_gate_count_death();
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
+    pw_remote_forget(((pw_communicator *)value)->remote);
     free(value);
     return MPI_SUCCESS;
 }
@@ -61,12 +61,10 @@ static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
 
 static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *known)
 {
-    const pw_communicator *kept = NULL;
+    const pw_communicator *kept;
 
-    if (pthread_mutex_trylock(&communicators.learning) != 0)
-        return known;
-    if (is_ready())
-        kept = keep(comm, known);
+    pthread_mutex_lock(&communicators.learning);
+    kept = is_ready() ? keep(comm, known) : NULL;
     pthread_mutex_unlock(&communicators.learning);
     return kept ? kept : known;
 }

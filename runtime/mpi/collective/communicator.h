@@ -52,6 +52,7 @@ typedef struct pw_communicator {
     int as_root; /* the argument `root` by which this process is the root: its rank, or MPI_ROOT */
     bool has_neighbours; /* false: there is no topology, or one that is not handled */
     pw_neighbours neighbours;
+    struct pw_remote *remote; /* what remote_kept.c keeps of it; NULL: nothing yet */
 } pw_communicator;
 
 /* Handle -> pw_communicator. */
@@ -63,8 +64,8 @@ static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
     return pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
 }
 
-/* Does the same, but asks MPI if nothing is remembered, and remembers the answer. If remembering fails, the answer lies
- * in *own. NULL: MPI has called the error handler, and *rc is its error. */
+/* Does the same, but asks MPI if nothing is remembered, and remembers the answer. Without memory the answer lies in
+ * *own. NULL: MPI has called the error handler, and *rc is its error. */
 const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc);
 
 /*

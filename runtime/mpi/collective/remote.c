@@ -53,7 +53,7 @@ void pw_remote_agree(pw_remote_call *r, pw_collective *c)
     bool is_possible = !c->group->between_groups && c->send.buf != MPI_IN_PLACE &&
                        (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours);
 
-    *r = (pw_remote_call){.call = c, .remote = is_possible ? pw_remote_of(c->way.comm, c->group->rank) : NULL};
+    *r = (pw_remote_call){.call = c, .remote = is_possible ? pw_remote_of(c) : NULL};
     if (!r->remote)
         return;
     r->group = &r->remote->of[c->family == PW_NEIGHBOUR_ALLTOALL];

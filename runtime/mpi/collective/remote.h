@@ -79,7 +79,10 @@ __attribute__((visibility("default"))) const char *packwright_network_of(MPI_Com
 
 /* Reads PACKWRIGHT_NET. */
 void pw_remote_start(void);
-/* Forgets all communicators, while MPI still works. */
+/* Lets go what is kept of all communicators, while MPI and the network still work. To be called before
+ * pw_communicator_leave. */
 void pw_remote_leave(void);
+/* Frees what is kept of a communicator. NULL is allowed. */
+void pw_remote_forget(pw_remote *r);
 
 #endif

@@ -1,20 +1,16 @@
-/* What is kept of communicators. */
+/*
+ * What is kept of communicators whose blocks may be remote: it lies with what collectives remember of them
+ * (communicator.h), and goes with that.
+ */
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <stdlib.h>
 
-/* The singleton. MPI calls of one communicator come one after the other, so the lock is for the list and the keyval
- * only. */
-static struct {
-    pthread_mutex_t lock;
-    int keyval;
-    _Atomic uint32_t ids;
-    pw_remote *all;
-} remotes = {.lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
-
 uint32_t pw_remote_new_id(void)
 {
-    return ++remotes.ids;
+    static _Atomic uint32_t ids;
+
+    return ++ids;
 }
 
 void pw_remote_slot_close(pw_remote_slot *s)
@@ -45,81 +41,45 @@ static void close_groups(pw_remote *r)
         pw_remote_group_close(&r->of[i]);
 }
 
-/* The delete callback: MPI drops the communicator. */
-static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
+void pw_remote_forget(pw_remote *r)
 {
-    pw_remote *r = value;
-
-    (void)comm, (void)keyval, (void)extra;
-    pthread_mutex_lock(&remotes.lock);
-    *r->link = r->next;
-    if (r->next)
-        r->next->link = r->link;
-    pthread_mutex_unlock(&remotes.lock);
-    close_groups(r);
+    if (r)
+        close_groups(r);
     free(r);
-    return MPI_SUCCESS;
 }
 
-static int keyval(void)
+/* MPI calls of one communicator come one after the other. */
+pw_remote *pw_remote_of(const pw_collective *c)
 {
-    pthread_mutex_lock(&remotes.lock);
-    if (remotes.keyval == MPI_KEYVAL_INVALID &&
-        PMPI_Comm_create_keyval(pw_mpi_copy_nothing, forget, &remotes.keyval, NULL) != MPI_SUCCESS)
-        remotes.keyval = MPI_KEYVAL_INVALID;
-    pthread_mutex_unlock(&remotes.lock);
-    return remotes.keyval;
-}
+    pw_communicator *group = (pw_communicator *)c->group;
 
-static void enlist(pw_remote *r)
-{
-    pthread_mutex_lock(&remotes.lock);
-    r->next = remotes.all;
-    r->link = &remotes.all;
-    if (r->next)
-        r->next->link = &r->next;
-    remotes.all = r;
-    pthread_mutex_unlock(&remotes.lock);
-}
-
-pw_remote *pw_remote_of(MPI_Comm comm, int rank)
-{
-    int key = keyval(), found = 0;
-    pw_remote *r = NULL;
-
-    if (key == MPI_KEYVAL_INVALID)
+    if (group == &c->unknown)
         return NULL;
-    PMPI_Comm_get_attr(comm, key, &r, &found);
-    if (found)
-        return r;
-    r = calloc(1, sizeof *r);
-    if (!r)
-        return NULL;
-    r->rank = rank;
-    r->id = pw_remote_new_id();
-    enlist(r);
-    if (PMPI_Comm_set_attr(comm, key, r) == MPI_SUCCESS)
-        return r;
-    forget(comm, key, r, NULL);
-    return NULL;
+    if (!group->remote && (group->remote = calloc(1, sizeof(pw_remote))))
+        *group->remote = (pw_remote){.rank = group->rank, .id = pw_remote_new_id()};
+    return group->remote;
 }
 
 const char *packwright_network_of(MPI_Comm comm)
 {
-    pw_remote *r = pw_remote_on ? pw_remote_of(comm, 0) : NULL;
+    const pw_communicator *group = pw_communicator_peek(comm);
+    const pw_remote_group *g = group && group->remote ? &group->remote->of[1] : NULL;
 
-    return r && r->of[1].nin > 0 ? pw_net->transports(r->of[1].in[0].peer) : NULL;
+    return g && g->nin > 0 ? pw_net->transports(g->in[0].peer) : NULL;
 }
 
-/* MPI may still call the delete callback, which frees the rest. */
+static void leave(void *arg, uint64_t key, void *communicator)
+{
+    pw_remote *r = ((pw_communicator *)communicator)->remote;
+
+    (void)arg, (void)key;
+    if (r)
+        close_groups(r);
+}
+
+/* MPI may still call the communicators' delete callback, which frees the rest. */
 void pw_remote_leave(void)
 {
     pw_remote_thread_stop();
-    pthread_mutex_lock(&remotes.lock);
-    for (pw_remote *r = remotes.all; r; r = r->next)
-        close_groups(r);
-    if (remotes.keyval != MPI_KEYVAL_INVALID)
-        PMPI_Comm_free_keyval(&remotes.keyval);
-    remotes.keyval = MPI_KEYVAL_INVALID;
-    pthread_mutex_unlock(&remotes.lock);
+    pw_handle_table_each(&pw_communicators, leave, NULL);
 }

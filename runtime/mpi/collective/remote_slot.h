@@ -91,7 +91,6 @@ struct pw_remote_group {
 };
 
 struct pw_remote {
-    struct pw_remote *next, **link; /* of the list of all */
     uint32_t id;
     int rank;
     pw_remote_group of[2]; /* by whether the call is one of neighbours */
@@ -99,8 +98,8 @@ struct pw_remote {
 
 /* ---- remote_kept.c ----------------------------------------------------------------------------------------------- */
 
-/* Returns what is kept of a communicator, which is made at the first look. NULL: it cannot be kept. */
-pw_remote *pw_remote_of(MPI_Comm comm, int rank);
+/* Returns what is kept of the communicator of a call, which is made at the first look. NULL: it cannot be kept. */
+pw_remote *pw_remote_of(const pw_collective *c);
 /* Returns a new name of this process for a communicator or a persistent request. */
 uint32_t pw_remote_new_id(void);
 /* Frees what a slot holds. */
