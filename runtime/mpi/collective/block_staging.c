@@ -12,7 +12,7 @@ pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
     b->is_whole = b->is_apart = b->needed = false;
     b->whole.strategy = NULL;
     b->many = NULL;
-    b->arrays = NULL;
+    b->arrays = b->mirror = NULL;
     b->array_bytes = 0;
     if (!side->use || side->blocks == 0)
         return PW_OK;
@@ -75,9 +75,19 @@ static pw_status move(const pw_block_staging *b, pw_run *run, unsigned use)
 
 static pw_status move_whole(pw_block_staging *b, unsigned use)
 {
+    const pw_buffer *user = &b->whole.buffer;
+    pw_status status;
+
     if (!(b->one.use & use))
         return PW_OK;
-    return use == PW_USE_READ ? pw_staging_pack(&b->whole) : pw_staging_unpack(&b->whole, b->whole.buffer.bytes);
+    if (use == PW_USE_WRITE && b->mirror)
+        pw_layout_pack(user->layout, b->mirror, user->count, b->whole.data);
+    if (use == PW_USE_WRITE)
+        return pw_staging_unpack(&b->whole, user->bytes);
+    status = pw_staging_pack(&b->whole);
+    if (status == PW_OK && b->mirror)
+        pw_layout_unpack(user->layout, b->mirror, user->count, b->whole.data);
+    return status;
 }
 
 /* Packs or unpacks all runs of this use. Before it waits for a run, it begins as many of the following runs as can
@@ -129,7 +139,8 @@ static void allow_late(pw_block_staging *b)
 
 pw_status pw_block_staging_pack(pw_block_staging *b)
 {
-    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV) {
+    /* What MPI computes with has no runs, and travels otherwise. */
+    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV && b->runs > 0) {
         pw_staging_announce(&b->whole);
         allow_late(b);
     }

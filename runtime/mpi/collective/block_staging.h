@@ -36,8 +36,10 @@ typedef struct pw_block_staging {
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
     pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */
     pw_run one;
-    void *arrays; /* the runs, and the arrays of the stand-in, which MPI may read until the operation completes */
+    void *arrays; /* the runs, and the arrays of the stand-in, which MPI may read until the operation completes; or the
+                     memory of the mirror */
     int64_t array_bytes;
+    void *mirror; /* objects of the program's type in host memory, with which MPI computes; NULL: there are none */
 } pw_block_staging;
 
 /* Stages a side that pw_collective_check has found sound, and turns the side into its stand-in. If staging does not

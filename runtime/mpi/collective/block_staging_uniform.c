@@ -170,6 +170,32 @@ static manner set_apart(const pw_side *side, int64_t size, pw_side *joined, surv
     return how;
 }
 
+/*
+ * Where MPI computes with elements, it gets objects of the program's type: the staging buffer itself if the type is
+ * dense, else a mirror, a copy in host memory with the same layout, whose gaps are zeroes and are not copied back.
+ */
+static pw_status open_operand(pw_block_staging *b, pw_side *side, const pw_message *m)
+{
+    pw_status status = b->needed ? pw_operand_stage(&b->whole, m) : PW_ERR_UNSUPPORTED;
+    int64_t lo = m->entry->offset;
+
+    if (status != PW_OK)
+        return status;
+    if (m->entry->layout) {
+        if (!pw_layout_bounds(m->entry->layout, m->buffer.count, &lo, &b->array_bytes))
+            return PW_ERR_OVERFLOW;
+        b->arrays = pw_pool_take(b->array_bytes);
+        if (!b->arrays)
+            return PW_ERR_NOMEM;
+        memset(b->arrays, 0, (size_t)b->array_bytes);
+        b->mirror = (char *)b->arrays - lo;
+    }
+    b->is_whole = true;
+    b->one.use = side->use;
+    side->buf = b->mirror ? b->mirror : (char *)b->whole.data - lo;
+    return PW_OK;
+}
+
 pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
 {
     const pw_entry *entry = pw_registry_find(side->type);
@@ -201,6 +227,8 @@ pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side)
     if (m.buffer.place.kind == PW_PLACE_HOST)
         m.cost_bytes = pw_cost_bytes(m.kind, m.buffer.bytes, side->blocks);
     b->needed = pw_mirror_is_needed(&m);
+    if (side->computes)
+        return open_operand(b, side, &m);
     if (side->form == PW_SIDE_VARYING && !l.wide && s.total > INT_MAX)
         return PW_ERR_OVERFLOW;
     status = pw_operand_stage(&b->whole, &m);

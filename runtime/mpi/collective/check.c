@@ -40,6 +40,13 @@ static bool is_in_place(const pw_collective *c)
            side->buf == MPI_IN_PLACE;
 }
 
+static unsigned use_of_received(const pw_collective *c, bool in_place)
+{
+    if (c->family == PW_BCAST && is_root(c))
+        return PW_USE_READ;
+    return in_place && (c->family == PW_ALLTOALL || c->recv.computes) ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE;
+}
+
 /* Returns false if the call must be left to MPI. */
 static bool check_family(pw_collective *c)
 {
@@ -51,9 +58,8 @@ static bool check_family(pw_collective *c)
     if (in_place && (rooted ? !is_root(c) : c->group->between_groups))
         return false;
     b = pw_blocks_of(c->family, &c->send, &c->recv, c->root, c->group);
-    use(&c->send, b.send, b.absent_send, c->family == PW_BCAST && !is_root(c) ? PW_USE_WRITE : PW_USE_READ);
-    use(&c->recv, b.recv, b.absent_recv,
-        in_place && c->family == PW_ALLTOALL ? PW_USE_READ | PW_USE_WRITE : PW_USE_WRITE);
+    use(&c->send, b.send, b.absent_send, PW_USE_READ);
+    use(&c->recv, b.recv, b.absent_recv, use_of_received(c, in_place));
     if (in_place && (c->family == PW_GATHER || c->family == PW_ALLGATHER))
         c->recv.own = c->group->rank;
     return true;

@@ -2,9 +2,15 @@
  * A collective from its check to its completion: the sides that pay are staged, blocks to oneself are copied, blocks
  * that are read over a network are taken out, and MPI gets what is left. A call is either carried out whole or left to
  * MPI with the caller's own arguments; once MPI must not touch a buffer, an error is the call's.
+ *
+ * An operation is a collective in which MPI gets stand-ins for buffers. A blocking call packs what MPI reads, calls
+ * MPI, and unpacks what MPI has written. With a request the operation moves to memory of its own and unpacks when the
+ * request completes. It is closed exactly once, also when MPI refuses the call.
  */
 #include "runtime/mpi/collective/collective.h"
 
+#include "runtime/engine/memory/pool.h"
+#include "runtime/exchange/gpu/foreign.h"
 #include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/collective/is_native.h"
 #include "runtime/mpi/collective/remote.h"
@@ -13,75 +19,121 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/types/registry.h"
 
-/* ---- the stand-ins ----------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
+/* Plain data, which may be moved before a call has a request. */
 typedef struct operation {
-    pw_operation head;
+    pw_pending pending; /* used if the call has a request */
     pw_block_staging send, recv;
     pw_self self;
     pw_remote_request *remote; /* of a persistent call; NULL: it has none */
 } operation;
 
-static pw_status pack(pw_operation *head)
+static pw_status pack(operation *o)
 {
-    operation *o = (operation *)head;
     pw_status status = pw_block_staging_pack(&o->send);
 
     if (status == PW_OK)
         status = pw_block_staging_pack(&o->recv);
-    if (status == PW_OK) {
-        pw_block_staging_expect(&o->recv);
-        pw_self_begin(&o->self);
-    }
-    if (status == PW_OK && o->remote)
+    if (status != PW_OK)
+        return status;
+    pw_block_staging_expect(&o->recv);
+    pw_self_begin(&o->self);
+    if (o->remote)
         pw_remote_request_start(o->remote);
-    return status;
+    return PW_OK;
 }
 
-/* MPI writes the send side of a broadcast on ranks other than the root. */
-static pw_status unpack(pw_operation *head)
+static pw_status unpack(operation *o)
 {
-    operation *o = (operation *)head;
-    pw_status status = pw_block_staging_unpack(&o->send);
     pw_status remote = o->remote ? pw_remote_request_wait(o->remote) : PW_OK;
     pw_status self = pw_self_copy(&o->self);
+    pw_status status = pw_block_staging_unpack(&o->recv);
 
-    if (status == PW_OK)
-        status = pw_block_staging_unpack(&o->recv);
     return status != PW_OK ? status : self != PW_OK ? self : remote;
 }
 
-static void close_sides(operation *o)
+/* Closes what stands for buffers. Calls no MPI. */
+static void close(operation *o)
 {
     pw_block_staging_close(&o->send);
     pw_block_staging_close(&o->recv);
-}
-
-static void close(pw_operation *head)
-{
-    operation *o = (operation *)head;
-
-    close_sides(o);
     pw_self_close(&o->self);
-    if (o->remote)
-        pw_remote_request_close(o->remote);
+    pw_remote_request_close(o->remote);
     o->remote = NULL;
 }
 
-static bool is_held(pw_operation *head)
-{
-    operation *o = (operation *)head;
+/* ---- with a request ---------------------------------------------------------------------------------------------- */
 
-    return o->remote && !pw_remote_request_is_over(o->remote);
+static int start(pw_pending *p)
+{
+    return pw_mpi_error(pack((operation *)p));
 }
 
-static int call(const void *stand_in)
+static int complete(pw_pending *p, const MPI_Status *status)
 {
-    return ((const pw_collective *)stand_in)->next(stand_in);
+    (void)status; /* a collective always transfers what was asked for */
+    return pw_mpi_error(unpack((operation *)p));
 }
 
-static const pw_operation_kind kind = {
-    .bytes = sizeof(operation), .pack = pack, .unpack = unpack, .call = call, .is_held = is_held, .close = close};
+static bool is_held(pw_pending *p)
+{
+    pw_remote_request *remote = ((operation *)p)->remote;
+
+    return remote && !pw_remote_request_is_over(remote);
+}
+
+static void destroy(pw_pending *p)
+{
+    close((operation *)p);
+    pw_pool_give(p, sizeof(operation));
+}
+
+/* MPICH leaves in the status of a collective what an earlier operation had there, even the cancelled bit. */
+static const pw_pending_ops ops = {
+    .start = start, .complete = complete, .is_held = is_held, .destroy = destroy, .uncancellable = true};
+
+/* A persistent operation is packed in each start. */
+static pw_status launch(operation *o, const pw_collective *c, int *rc)
+{
+    bool persistent = c->way.mode == PW_PERSISTENT;
+    operation *kept = pw_pool_take(sizeof *kept);
+    pw_status status = !kept ? PW_ERR_NOMEM : persistent ? PW_OK : pack(o);
+
+    if (status != PW_OK) {
+        close(o);
+        pw_pool_give(kept, sizeof *kept);
+        return status;
+    }
+    *kept = *o;
+    kept->pending = (pw_pending){.ops = &ops, .comm = c->way.comm, .persistent = persistent};
+    *rc = c->next(c);
+    if (*rc == MPI_SUCCESS && *c->way.request != MPI_REQUEST_NULL) {
+        pw_pending_track(*c->way.request, &kept->pending);
+        return PW_OK;
+    }
+    if (*rc == MPI_SUCCESS) /* MPI has completed it, so no completing call will follow */
+        *rc = pw_mpi_fail(c->way.comm, unpack(kept));
+    destroy(&kept->pending);
+    return PW_OK;
+}
+
+/* ---- without ----------------------------------------------------------------------------------------------------- */
+
+static pw_status run(operation *o, const pw_collective *c, int *rc)
+{
+    pw_status status;
+
+    pw_gpu_foreign_gather(PW_GATHER_BLOCKS);
+    status = pack(o);
+    if (status == PW_OK)
+        *rc = c->next(c);
+    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
+    if (status == PW_OK && *rc == MPI_SUCCESS)
+        *rc = pw_mpi_fail(c->way.comm, unpack(o));
+    close(o);
+    return status;
+}
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
 
@@ -108,10 +160,10 @@ static pw_verdict call_and_note(const pw_collective *c, int *rc)
 /* Returns whether this MPI can do with staging buffers in place of the program's. In persistent collectives MPICH
  * before 4.3 copies blocks from the send buffer when it makes the request, though the program need not have filled the
  * buffer yet; it transfers nothing from the second start on, and frees types that it does not own. Only MPIs that are
- * known to work are trusted. */
+ * known to work are trusted. Reductions work in all. */
 static bool may_stage(const pw_collective *c)
 {
-    return c->way.mode != PW_PERSISTENT || pw_version_behind(PW_VERSION_MPICH) >= 4003 ||
+    return c->way.mode != PW_PERSISTENT || c->send.computes || pw_version_behind(PW_VERSION_MPICH) >= 4003 ||
            pw_version_behind(PW_VERSION_OPEN_MPI) >= 5000;
 }
 
@@ -134,22 +186,21 @@ static pw_status open_all(operation *o, pw_collective *c)
     const pw_side send = c->send, recv = c->recv;
     pw_status status;
 
-    o->head.kind = &kind;
     o->remote = NULL;
     if (!may_stage(c)) {
-        *o = (operation){.head.kind = &kind};
+        *o = (operation){.remote = NULL};
         return PW_OK;
     }
     pw_self_open(&o->self, c);
     status = open_sides(o, c);
     if (status == PW_OK && needs_both_sides(o)) {
-        close(&o->head);
+        close(o);
         c->send = send;
         c->recv = recv;
         status = open_sides(o, c);
     }
     if (status != PW_OK)
-        close(&o->head);
+        close(o);
     return status;
 }
 
@@ -170,7 +221,7 @@ static pw_verdict stage_and_call(pw_collective *c, pw_remote_request *remote, in
     else if (remote)
         pw_remote_request_close(remote);
     if (status == PW_OK)
-        status = pw_operation_carry_out(&o.head, &c->way, c, rc);
+        status = c->way.mode == PW_BLOCKING ? run(&o, c, rc) : launch(&o, c, rc);
     if (status != PW_OK && !needed)
         return PW_PASS;
     if (status != PW_OK)

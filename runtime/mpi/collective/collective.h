@@ -16,17 +16,6 @@
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/strategy/strategy.h"
 
-/* ---- operation.c ------------------------------------------------------------------------------------------------- */
-
-/*
- * An operation: a collective in which MPI gets stand-ins for buffers. It packs what MPI reads into the stand-ins, calls
- * MPI, and unpacks what MPI has written. A blocking call does all of it; with a request, unpacking happens when the
- * request completes (runtime/mpi/requests/pending.h).
- *
- * A pw_operation is the first member of a struct that also holds the stand-ins. The struct is plain data, and is moved
- * out of the stack when the call has a request.
- */
-
 typedef enum pw_collective_mode { PW_BLOCKING, PW_NONBLOCKING, PW_PERSISTENT } pw_collective_mode;
 
 /* The arguments that all collectives have. */
@@ -38,29 +27,8 @@ typedef struct pw_collective_way {
     bool large;
 } pw_collective_way;
 
-typedef struct pw_operation pw_operation;
-
-typedef struct pw_operation_kind {
-    int64_t bytes; /* size of the whole struct */
-    pw_status (*pack)(pw_operation *o);
-    pw_status (*unpack)(pw_operation *o);
-    int (*call)(const void *stand_in); /* calls the next function */
-    bool (*is_held)(pw_operation *o);  /* as in pw_pending_ops; NULL: it never is */
-    void (*close)(pw_operation *o);    /* closes the stand-ins; must not call MPI */
-} pw_operation_kind;
-
-struct pw_operation {
-    pw_pending pending; /* used if the call has a request */
-    const pw_operation_kind *kind;
-};
-
-/*
- * Carries out an operation whose stand-ins are open, and closes them when nothing is left to do. `stand_in` is the call
- * as MPI gets it. Returns PW_OK if MPI has been called; *rc is then the result. On failure MPI has not been called.
+/* ---- collective.c, check.c ----------------------------------------------------------------------------------------
  */
-pw_status pw_operation_carry_out(pw_operation *o, const pw_collective_way *way, const void *stand_in, int *rc);
-
-/* ---- collective.c, check.c ---------------------------------------------------------------------------- */
 
 /* How a buffer argument names its blocks. There is one block for each peer. */
 typedef enum pw_side_form {
@@ -98,13 +66,16 @@ typedef struct pw_side {
     uint64_t channel;   /* of the blocks of an exchange, each of which goes from its sender's buffer straight to its
                            receiver's (pw_message.channel); 0: MPI may pass blocks on to other ranks */
     bool once;          /* as pw_message.once, with a channel */
+    bool computes;      /* MPI computes with the elements, so it gets the program's type (reduction.c) */
 } pw_side;
 
 typedef enum pw_collective_family {
-    PW_BCAST, /* has one side only: `send` */
+    PW_BCAST, /* has one side only: `recv` */
+    PW_REDUCE,
     PW_GATHER,
     PW_SCATTER,
     PW_ALLGATHER,
+    PW_ALLREDUCE,
     PW_ALLTOALL,
     PW_NEIGHBOUR_ALLGATHER,
     PW_NEIGHBOUR_ALLTOALL
@@ -121,7 +92,8 @@ struct pw_collective {
     pw_collective_family family;
     int (*next)(const pw_collective *c); /* calls the next function with the arguments in `c` */
     pw_side send, recv;
-    int root; /* of families with a root */
+    int root;  /* of families with a root */
+    MPI_Op op; /* of reductions */
     pw_collective_way way;
     const pw_communicator *group; /* filled by pw_collective_check */
     pw_communicator unknown;      /* memory for `group` if the communicator is not remembered */
@@ -153,11 +125,13 @@ static inline __attribute__((always_inline)) pw_blocks pw_blocks_of(pw_collectiv
     const bool *absent = n->some_absent ? n->absent : NULL;
 
     switch (family) {
-    case PW_BCAST: return (pw_blocks){.send = is_root || faces_root};
+    case PW_BCAST: return (pw_blocks){.recv = is_root || faces_root};
+    case PW_REDUCE: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root};
     case PW_GATHER: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
     case PW_SCATTER:
         return (pw_blocks){.send = is_root ? group->peers : 0, .recv = faces_root && recv->buf != MPI_IN_PLACE};
     case PW_ALLGATHER: return (pw_blocks){.send = !in_place, .recv = group->peers};
+    case PW_ALLREDUCE: return (pw_blocks){.send = !in_place, .recv = 1};
     case PW_ALLTOALL: return (pw_blocks){.send = in_place ? 0 : group->peers, .recv = group->peers};
     case PW_NEIGHBOUR_ALLGATHER: return (pw_blocks){.send = 1, .recv = n->in, .absent_recv = absent};
     default: return (pw_blocks){.send = n->out, .recv = n->in, .absent_send = absent, .absent_recv = absent};

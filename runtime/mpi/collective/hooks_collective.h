@@ -1,6 +1,6 @@
 /*
  * Macros that write the hooks of collectives in their three modes, from tables of calls and shapes (shapes.h). A hook
- * fills in a struct of type `call`, pw_collective or pw_reduction, and passes it to the function <call>_call.
+ * fills in a pw_collective, and passes it to the function <to>_call.
  */
 #ifndef PW_RUNTIME_HOOKS_COLLECTIVE_H
 #define PW_RUNTIME_HOOKS_COLLECTIVE_H
@@ -24,36 +24,35 @@
 
 /* ---- one hook ---------------------------------------------------------------------------------------------------- */
 
-#define PW_MODE_HOOK(call, name, shape, of_family, of_mode)                                        \
-    static int next_##name(const call *c)                                                          \
-    {                                                                                              \
-        return pw_call_##name(shape##_ARGS, c->way.comm of_mode##_ARGS, c->way.large);             \
-    }                                                                                              \
-                                                                                                   \
-    pw_verdict pw_hook_##name(shape##_PARAMS, MPI_Comm comm of_mode##_PARAMS, bool large, int *rc) \
-    {                                                                                              \
-        call c = {.family = of_family,                                                             \
-                  .next = next_##name,                                                             \
-                  shape##_SIDES,                                                                   \
-                  .way = {.mode = PW_##of_mode, .comm = comm, .large = large of_mode##_MORE}};     \
-                                                                                                   \
-        return call##_call(&c, rc);                                                                \
+#define PW_MODE_HOOK(to, name, shape, of_family, of_mode)                                                    \
+    static int next_##name(const pw_collective *c)                                                           \
+    {                                                                                                        \
+        return pw_call_##name(PW_SHAPE_ARGS shape of_mode##_ARGS, c->way.large);                             \
+    }                                                                                                        \
+                                                                                                             \
+    pw_verdict pw_hook_##name(PW_SHAPE_PARAMS shape of_mode##_PARAMS, bool large, int *rc)                   \
+    {                                                                                                        \
+        pw_collective c = {                                                                                  \
+            .family = of_family,                                                                             \
+            .next = next_##name,                                                                             \
+            PW_SHAPE_SIDES shape.way = {.mode = PW_##of_mode, .comm = comm, .large = large of_mode##_MORE}}; \
+                                                                                                             \
+        return to##_call(&c, rc);                                                                            \
     }
 
 #if PW_MPI_HAS(4, 0)
-#define PW_INIT_HOOK(call, name, shape, family) PW_MODE_HOOK(call, name, shape, family, PERSISTENT)
+#define PW_INIT_HOOK(to, name, shape, family) PW_MODE_HOOK(to, name, shape, family, PERSISTENT)
 #else
-#define PW_INIT_HOOK(call, name, shape, family)
+#define PW_INIT_HOOK(to, name, shape, family)
 #endif
 
 /* ---- the hooks of a row ------------------------------------------------------------------------------------------ */
 
-#define PW_HOOKS(call, blocking, nonblocking, persistent, shape, family) \
-    PW_MODE_HOOK(call, blocking, shape, family, BLOCKING)                \
-    PW_MODE_HOOK(call, nonblocking, shape, family, NONBLOCKING)          \
-    PW_INIT_HOOK(call, persistent, shape, family)
+#define PW_HOOKS(to, blocking, nonblocking, persistent, from, onto, peers, family) \
+    PW_MODE_HOOK(to, blocking, (from, onto, peers), family, BLOCKING)              \
+    PW_MODE_HOOK(to, nonblocking, (from, onto, peers), family, NONBLOCKING)        \
+    PW_INIT_HOOK(to, persistent, (from, onto, peers), family)
 
 #define PW_COLLECTIVE_HOOKS(...) PW_HOOKS(pw_collective, __VA_ARGS__)
-#define PW_REDUCTION_HOOKS(...) PW_HOOKS(pw_reduction, __VA_ARGS__)
 
 #endif

@@ -28,11 +28,17 @@ static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entr
            (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
 }
 
+/* Returns the entry of the side's one type; NULL: it is not learned, or there is no such side. */
+static PW_NATIVE_INLINE const pw_entry *pw_side_entry(const pw_side *side)
+{
+    return side->form == PW_SIDE_NONE ? NULL : pw_registry_learned(side->type);
+}
+
 /* Returns whether both sides are. */
 static PW_NATIVE_INLINE bool pw_sides_are_plain(const pw_side *send, const pw_side *recv)
 {
-    return send->form != PW_SIDE_TYPED && pw_side_is_plain(send, pw_registry_learned(send->type)) &&
-           pw_side_is_plain(recv, recv->form == PW_SIDE_NONE ? NULL : pw_registry_learned(recv->type));
+    return recv->form != PW_SIDE_TYPED && pw_side_is_plain(send, pw_side_entry(send)) &&
+           pw_side_is_plain(recv, pw_side_entry(recv));
 }
 
 /* ---- one type ---------------------------------------------------------------------------------------------------- */
@@ -128,8 +134,8 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
 
     if (s->send.form == PW_SIDE_TYPED)
         return pw_typed_are_native(family, s, comm);
-    send = pw_registry_learned(s->send.type);
-    recv = s->recv.form == PW_SIDE_NONE ? NULL : pw_registry_learned(s->recv.type);
+    send = pw_side_entry(&s->send);
+    recv = pw_side_entry(&s->recv);
     if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
@@ -145,18 +151,18 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
 }
 
 /* pw_is_native_X has the parameters of the hook of X, up to the communicator. */
-#define PW_COLLECTIVE_IS_NATIVE(name, shape, family)                                \
-    static PW_NATIVE_INLINE bool pw_is_native_##name(shape##_PARAMS, MPI_Comm comm) \
-    {                                                                               \
-        const pw_sides sides = {shape##_SIDES};                                     \
-                                                                                    \
-        return pw_sides_are_native(family, &sides, comm);                           \
+#define PW_COLLECTIVE_IS_NATIVE(name, shape, family)                        \
+    static PW_NATIVE_INLINE bool pw_is_native_##name(PW_SHAPE_PARAMS shape) \
+    {                                                                       \
+        const pw_sides sides = {PW_SHAPE_SIDES shape};                      \
+                                                                            \
+        return pw_sides_are_native(family, &sides, comm);                   \
     }
 
 /* Blocking and nonblocking calls have the same answer. Persistent calls are made once, and take the long path. */
-#define PW_COLLECTIVE_BOTH_ARE_NATIVE(blocking, nonblocking, persistent, shape, family) \
-    PW_COLLECTIVE_IS_NATIVE(blocking, shape, family)                                    \
-    PW_COLLECTIVE_IS_NATIVE(nonblocking, shape, family)
+#define PW_COLLECTIVE_BOTH_ARE_NATIVE(blocking, nonblocking, persistent, from, to, peers, family) \
+    PW_COLLECTIVE_IS_NATIVE(blocking, (from, to, peers), family)                                  \
+    PW_COLLECTIVE_IS_NATIVE(nonblocking, (from, to, peers), family)
 
 PW_COLLECTIVES(PW_COLLECTIVE_BOTH_ARE_NATIVE)
 PW_NEIGHBOURHOODS(PW_COLLECTIVE_BOTH_ARE_NATIVE)

@@ -36,14 +36,6 @@ const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf);
  */
 bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 
-/* Plain data, which may be moved. Zeros are an empty operand. */
-typedef struct pw_operand {
-    pw_staging staging; /* not open: MPI gets the buffer itself */
-    void *buf;          /* the mirror, which MPI gets with the program's type; NULL: MPI gets the staging memory */
-    void *memory;       /* the mirror's; NULL: the type is dense, and the staging memory is the mirror */
-    int64_t bytes;      /* the length of `memory` */
-} pw_operand;
-
 /* Whether MPI must not get the buffer of a described message. */
 bool pw_mirror_is_needed(const pw_message *m);
 
@@ -54,27 +46,7 @@ bool pw_mirror_is_needed(const pw_message *m);
  */
 pw_status pw_operand_stage(pw_staging *s, const pw_message *m);
 
-/* Whether MPI must not get this buffer. */
-bool pw_operand_is_needed(const pw_entry *entry, const void *buf, MPI_Count count);
-
-/* Opens the operand of a buffer; it is empty if MPI may have the buffer. On failure the MPI call fails. */
-pw_status pw_operand_open(pw_operand *o, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
-                          MPI_Count count);
-/* Copies the user's buffer to what MPI gets, if MPI reads it. May be called again. */
-pw_status pw_operand_pack(pw_operand *o);
-/* Copies what MPI has written to the user's buffer. */
-pw_status pw_operand_unpack(pw_operand *o);
-void pw_operand_close(pw_operand *o);
-
-static inline bool pw_operand_is_open(const pw_operand *o)
-{
-    return pw_staging_is_open(&o->staging);
-}
-
-/* The buffer that MPI gets in place of the user's `buf`. */
-static inline void *pw_operand_buffer(const pw_operand *o, const void *buf)
-{
-    return pw_operand_is_open(o) ? o->buf : (void *)buf;
-}
+/* Whether MPI must not get this buffer of a collective, which may be MPI_IN_PLACE. */
+bool pw_operand_is_needed(const pw_entry *entry, const void *buf);
 
 #endif
