@@ -193,15 +193,11 @@ class Call:
                            for buf, count, type in buffers)
 
     def settled_question(self, large):
-        """The question whether the call is one that was left to MPI the last time (is_native.h of strategy, settled.h of collective); None: nobody knows."""
-        if self.kind in ("blocking", "nonblocking"):
-            asked = re.sub(r"PW_(SEND|RECV|BOTH), ", "", self.native_question(large))
-            return asked.replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
-        until = [p.role for p in self.params].index("comm") + 1 if self.kind == "collective" else 0
-        if not any(p.role == "datatype" and p.array for p in self.params[:until]) or self.name.endswith("_init"):
+        """The question whether the call is one that was left to MPI the last time (is_native.h of strategy); None: nobody knows."""
+        if self.kind not in ("blocking", "nonblocking"):
             return None
-        name = ("Neighbor_alltoallw" if "eighbor" in self.name else "Alltoallw") + ("_c" if large else "")
-        return f"pw_settled_{name}({', '.join(p.name for p in self.params[:until])})"
+        asked = re.sub(r"PW_(SEND|RECV|BOTH), ", "", self.native_question(large))
+        return asked.replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):

@@ -10,13 +10,12 @@
 
 /* Most blocks are like the one before, about which the answer is known. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites)
+                       const bool *absent, pw_call_kind kind)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
     int64_t last_count = 0, bytes;
     uintptr_t last_region = 0;
-    pw_site *site;
 
     for (int i = 0; i < blocks; i++) {
         int64_t count = pw_count_at(counts, i);
@@ -44,12 +43,9 @@ bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs
             return false;
         if (!entry->layout)
             continue;
-        site = RARELY(__builtin_mul_overflow(count, entry->size, &bytes))
-                   ? NULL
-                   : pw_message_native_site(entry, kind, bytes, bytes);
-        if (RARELY(!site))
+        if (RARELY(__builtin_mul_overflow(count, entry->size, &bytes)) ||
+            RARELY(!pw_message_native_site(entry, kind, bytes, bytes)))
             return false;
-        pw_settled_add(sites, site);
     }
     return true;
 }
@@ -73,15 +69,9 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_is_native(const whole *w, pw_call_kind kind, pw_settled_sites *sites)
+static bool whole_is_native(const whole *w, pw_call_kind kind)
 {
-    pw_site *site = w->largest
-                        ? pw_message_native_site(w->largest, kind, w->total, pw_cost_bytes(kind, w->total, w->blocks))
-                        : NULL;
-
-    if (site)
-        pw_settled_add(sites, site);
-    return site || !w->largest;
+    return !w->largest || pw_message_native_site(w->largest, kind, w->total, pw_cost_bytes(kind, w->total, w->blocks));
 }
 
 /* Looks at a block at `at`. False: its type is not known, or the block is unusual. */
@@ -94,7 +84,7 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
 }
 
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites)
+                       const bool *absent, pw_call_kind kind)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -109,25 +99,21 @@ bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, con
             !add(&w, entry, bytes))
             return false;
     }
-    return whole_is_native(&w, kind, sites);
+    return whole_is_native(&w, kind);
 }
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
 /* Returns whether the last message to oneself of this layout was left to MPI, and this one is like it. A yes counts as
  * a use of its site. */
-static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes, pw_settled_sites *sites)
+static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes)
 {
     pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind], memory_order_acquire);
 
-    if (!s || bytes < s->least || bytes > s->most || !pw_site_again(s, pw_way_left))
-        return false;
-    pw_settled_add(sites, s);
-    return true;
+    return s && bytes >= s->least && bytes <= s->most && pw_site_again(s, pw_way_left);
 }
 
-static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i,
-                    pw_settled_sites *sites)
+static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_side *side, int i)
 {
     const pw_entry *entry;
     int64_t bytes;
@@ -137,11 +123,10 @@ static bool is_long(const pw_communicator *group, pw_call_kind kind, const pw_si
     entry = pw_registry_learned(pw_side_type(side, i));
     return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
            !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes > 0 &&
-           pw_self_is_long(group, kind, bytes) && !is_left_alone(entry, kind, bytes, sites);
+           pw_self_is_long(group, kind, bytes) && !is_left_alone(entry, kind, bytes);
 }
 
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
-                      pw_settled_sites *sites)
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group)
 {
     const pw_neighbours *n = &group->neighbours;
     pw_call_kind kind = pw_family_kind(family);
@@ -150,49 +135,28 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     if (group->between_groups || pw_joining_is_barred())
         return false;
     if (family < PW_NEIGHBOUR_ALLGATHER)
-        return is_long(group, kind, &s->send, group->rank, sites) || is_long(group, kind, &s->recv, group->rank, sites);
+        return is_long(group, kind, &s->send, group->rank) || is_long(group, kind, &s->recv, group->rank);
     for (int i = 0; i < n->self && !is_any; i++)
-        is_any = is_long(group, kind, &s->send, n->self_out[i], sites) ||
-                 is_long(group, kind, &s->recv, n->self_in[i], sites);
+        is_any = is_long(group, kind, &s->send, n->self_out[i]) || is_long(group, kind, &s->recv, n->self_in[i]);
     return is_any;
 }
 
 /* ---- calls with a type for each block ---------------------------------------------------------------------------- */
 
-static bool typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind,
-                            pw_settled_sites *sites)
+static bool typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
 {
     if (blocks == 0)
         return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
     return side->displs.wide
-               ? pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind, sites)
-               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind, sites);
-}
-
-static pw_settled_side settled_side(const pw_side *side, int blocks)
-{
-    return (pw_settled_side){side->buf, side->counts, side->displs, side->types, blocks};
-}
-
-static bool are_native(pw_collective_family family, const pw_sides *s, const pw_communicator *group, pw_blocks blocks,
-                       pw_settled_sites *sites)
-{
-    pw_call_kind kind = pw_family_kind(family);
-
-    return !(pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, sites)) &&
-           typed_is_native(&s->send, blocks.send, blocks.absent_send, kind, sites) &&
-           typed_is_native(&s->recv, blocks.recv, blocks.absent_recv, kind, sites);
+               ? pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind)
+               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
 }
 
 bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
-    unsigned form =
-        (s->recv.counts.wide ? PW_SETTLED_LARGE : 0) | (family == PW_NEIGHBOUR_ALLTOALL ? PW_SETTLED_NEIGHBOUR : 0);
-    unsigned deaths = pw_gate_deaths_now();
-    pw_settled_sites sites = {.n = 0};
-    pw_settled_side send, recv;
+    pw_call_kind kind = pw_family_kind(family);
     const pw_communicator *group;
     pw_blocks blocks;
 
@@ -202,10 +166,7 @@ bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Com
     if (!group)
         return false;
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
-    if (!are_native(family, s, group, blocks, &sites))
-        return false;
-    send = settled_side(&s->send, blocks.send);
-    recv = settled_side(&s->recv, blocks.recv);
-    pw_settle_call(&send, &recv, comm, form, &sites, deaths);
-    return true;
+    return !(pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group)) &&
+           typed_is_native(&s->send, blocks.send, blocks.absent_send, kind) &&
+           typed_is_native(&s->recv, blocks.recv, blocks.absent_recv, kind);
 }

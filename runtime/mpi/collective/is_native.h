@@ -9,7 +9,6 @@
 #define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 
 #include "runtime/mpi/collective/remote.h"
-#include "runtime/mpi/collective/settled.h"
 #include "runtime/mpi/collective/shapes.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
@@ -87,23 +86,22 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
 
 /* These functions have loops and serve both sides. Unlike the rest they are not inlined, to take less of the
- * instruction cache. The arrays must not be NULL. The sites that leave blocks to MPI are added to `sites`. */
+ * instruction cache. The arrays must not be NULL. */
 
 /* Returns whether blocks are left to MPI that need not all lie together: each is checked by itself. */
 bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites);
+                       const bool *absent, pw_call_kind kind);
 /* Returns whether blocks are left to MPI that are staged together or not at all. */
 bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind, pw_settled_sites *sites);
-/* Returns whether both sides of a call with a type for each block are left to MPI, and remembers it (settled.h). */
+                       const bool *absent, pw_call_kind kind);
+/* Returns whether both sides of a call with a type for each block are left to MPI. */
 bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm);
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
 /* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),
  * and is so long that this pays for the long path. Not inlined, as the loops above. */
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
-                      pw_settled_sites *sites);
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group);
 
 /* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
 static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, const pw_sides *s,
@@ -129,7 +127,6 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     pw_call_kind kind = pw_family_kind(family);
     const pw_communicator *group;
     const pw_entry *send, *recv;
-    pw_settled_sites own = {.n = 0};
     pw_blocks blocks;
 
     if (s->send.form == PW_SIDE_TYPED)
@@ -144,7 +141,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     if (!group)
         return false;
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
-    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, &own))
+    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group))
         return false;
     return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
            (blocks.recv == 0 || pw_uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
