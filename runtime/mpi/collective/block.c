@@ -16,16 +16,6 @@ static int64_t size_of(const pw_entry *entry, MPI_Datatype type, int64_t *extent
     return size;
 }
 
-static int64_t displacement(const pw_side *side, int i, int64_t extent)
-{
-    switch (side->form) {
-    case PW_SIDE_EQUAL: return i * side->count * extent;
-    case PW_SIDE_VARYING: return pw_displ_at(side->displs, i) * extent;
-    case PW_SIDE_TYPED: return pw_displ_at(side->displs, i);
-    default: return 0;
-    }
-}
-
 bool pw_block_describe(const pw_side *side, int i, pw_message *m)
 {
     MPI_Datatype type = pw_side_type(side, i);
@@ -38,7 +28,7 @@ bool pw_block_describe(const pw_side *side, int i, pw_message *m)
     size = size_of(m->entry, type, &extent);
     if (size <= 0 || __builtin_mul_overflow(b->count, size, &b->bytes))
         return false;
-    b->base = (char *)side->buf + displacement(side, i, extent);
+    b->base = (char *)side->buf + pw_side_displ(side, i, extent);
     b->layout = m->entry->layout;
     b->offset = pw_entry_is_left(m->entry) ? 0 : m->entry->offset;
     b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));

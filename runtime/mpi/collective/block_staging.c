@@ -16,8 +16,7 @@ pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
     b->array_bytes = 0;
     if (!side->use || side->blocks == 0)
         return PW_OK;
-    status =
-        side->form == PW_SIDE_TYPED ? pw_block_staging_open_typed(b, side) : pw_block_staging_open_uniform(b, side);
+    status = pw_block_staging_open_blocks(b, side);
     if (status == PW_OK)
         return PW_OK;
     pw_block_staging_close(b);

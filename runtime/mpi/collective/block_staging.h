@@ -60,11 +60,11 @@ pw_status pw_block_staging_unpack(pw_block_staging *b);
 /* Releases the staging buffer. A second call does nothing. */
 void pw_block_staging_close(pw_block_staging *b);
 
-/* ---- for the two ways of opening --------------------------------------------------------------------------------- */
+/* ---- block_staging_open.c ---------------------------------------------------------------------------------------- */
 
-/* Both set `needed`. On failure the side stays as it is, and the caller closes what is open. */
-pw_status pw_block_staging_open_uniform(pw_block_staging *b, pw_side *side); /* one type */
-pw_status pw_block_staging_open_typed(pw_block_staging *b, pw_side *side);   /* a type for each block */
+/* Opens the staging of a side with blocks. Sets `needed`. On failure the side stays as it is, and the caller closes
+ * what is open. */
+pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side);
 
 /* Whether the blocks of a side are staged so that each of them may be unpacked as it comes. `device`: they lie in GPU
  * memory. */

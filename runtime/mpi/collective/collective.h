@@ -153,6 +153,17 @@ static inline MPI_Datatype pw_side_type(const pw_side *side, int i)
     return side->form == PW_SIDE_TYPED ? side->types[i] : side->type;
 }
 
+/* The bytes from the buffer's address to block i, whose type has this extent. */
+static inline int64_t pw_side_displ(const pw_side *side, int i, int64_t extent)
+{
+    switch (side->form) {
+    case PW_SIDE_EQUAL: return i * side->count * extent;
+    case PW_SIDE_VARYING: return pw_displ_at(side->displs, i) * extent;
+    case PW_SIDE_TYPED: return pw_displ_at(side->displs, i);
+    default: return 0;
+    }
+}
+
 /* How MPI uses block i. */
 static inline unsigned pw_side_use(const pw_side *side, int i)
 {

@@ -56,11 +56,11 @@ static PW_NATIVE_INLINE bool pw_side_extent(const pw_side *side, int blocks, con
     if (!side->counts.at || !side->displs.at)
         return false;
     for (int i = 0; i < blocks; i++) {
-        int64_t count = pw_count_at(side->counts, i);
+        int64_t count = absent && absent[i] ? 0 : pw_count_at(side->counts, i);
 
         if (count < 0 || __builtin_add_overflow(*total, count, total))
             return false;
-        if (!found && count > 0 && !(absent && absent[i])) {
+        if (!found && count > 0) {
             *first = pw_displ_at(side->displs, i);
             found = true;
         }
