@@ -5,7 +5,6 @@
 #include "runtime/mpi/collective/communicator.h"
 
 #include "runtime/mpi/collective/remote.h"
-#include "runtime/mpi/entry/gate.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@ static struct {
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
-    pw_gate_count_death();
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
     pw_remote_forget(((pw_communicator *)value)->remote);
     free(value);
@@ -115,7 +113,6 @@ void pw_communicator_let_go(MPI_Comm comm)
 void pw_communicator_leave(void)
 {
     pthread_mutex_lock(&communicators.learning);
-    pw_gate_count_death();
     pw_handle_table_clear(&pw_communicators);
     if (communicators.keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&communicators.keyval);

@@ -51,9 +51,8 @@ extern _Atomic int64_t pw_gate_unfinished;
 #define PW_GATE_DEFERRED ((int64_t)1 << 32)
 
 /*
- * Goes up when a handle dies of which something is remembered: a learned type or a communicator. MPI may then give the
- * same handle to another object. What is remembered by handle and not removed at once holds as long as the number
- * stays (runtime/mpi/strategy/is_native.h).
+ * Goes up when a learned type dies. MPI may then give the same handle to another type. What is remembered by handle
+ * and not removed at once holds as long as the number stays (runtime/mpi/strategy/is_native.h).
  */
 extern _Atomic unsigned pw_gate_deaths;
 
