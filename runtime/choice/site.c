@@ -199,9 +199,11 @@ static int way_of(const pw_site *s, int slot)
     return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
 }
 
-/* Lets a site take what a window has found. */
-static void adopt(pw_site *s, const pw_site *lead, int won)
+/* Lets a site take what a window has found that ended before the leading site's `round`. From now on the site counts
+ * its uses, of which each round of its has several. */
+static void adopt(pw_site *s, const pw_site *lead, int won, int64_t round)
 {
+    int64_t more = s->own_uses > 1 ? s->own_uses - 1 : 0;
     const pw_trial *found = &lead->trial;
     float uses = lead->uses_a_round > 0 ? (float)lead->uses_a_round : 1;
     int usual = way_of(s, won), own = PW_TRIAL_USUAL;
@@ -217,7 +219,8 @@ static void adopt(pw_site *s, const pw_site *lead, int won)
     if (s != lead)
         pw_trial_follow(&s->trial, found, own);
     atomic_store_explicit(&s->chosen, usual, memory_order_relaxed);
-    atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
+    atomic_store_explicit(&s->rounds, round, memory_order_relaxed);
+    atomic_store_explicit(&s->until, s->trial.begin + (s->trial.begin - round) * more, memory_order_relaxed);
 }
 
 /* A site that has begun a window of its own before it met these rounds ends that one, too. */
@@ -225,10 +228,10 @@ static void close_window(pw_site *s, int64_t round)
 {
     int won = pw_trial_close(&s->trial, round);
 
-    adopt(s, s, won);
+    adopt(s, s, won, round);
     for (int i = 0; i < s->nwith; i++)
         if (s->with[i]->trial.n == s->trial.n)
-            adopt(s->with[i], s, won);
+            adopt(s->with[i], s, won, round);
 }
 
 /* Returns whether a round of a site lies in a window, and begins or ends the window if it does so here. */
@@ -236,8 +239,6 @@ static bool find_window(pw_site *s, int64_t round)
 {
     pw_board *board = sites.board ? sites.board : &sites.alone;
 
-    if (!pw_trial_is_due(&s->trial, round))
-        return false;
     if (!s->trial.record) {
         uint64_t window = (uint64_t)s->trial.windows * UINT64_C(0xd6e8feb86659fd93);
         pw_trial_record *record = pw_board_find(board, hash_of(&s->key) ^ window);
@@ -278,10 +279,12 @@ static void meet(pw_site *lead, pw_site *s)
 static int take_part(pw_site *s, pw_round *r)
 {
     r->count++;
+    s->own_uses++;
     if (!takes_part(r, s)) {
         if (r->n == PW_ROUND_SITES)
             return atomic_load_explicit(&s->chosen, memory_order_relaxed);
         r->sites[r->n++] = s;
+        s->own_uses = 1;
         atomic_store_explicit(&s->rounds, atomic_load_explicit(&s->rounds, memory_order_relaxed) + 1,
                               memory_order_relaxed);
         meet(r->lead, s);
@@ -289,10 +292,13 @@ static int take_part(pw_site *s, pw_round *r)
     return r->turn.slot < s->trial.n ? way_of(s, r->turn.slot) : s->way[PW_TRIAL_USUAL];
 }
 
+/* The next window of the site is due, or under way. */
 static int lead(pw_site *s, pw_round *now)
 {
-    int64_t round = atomic_load_explicit(&s->rounds, memory_order_relaxed);
+    int64_t round = s->trial.record ? atomic_load_explicit(&s->rounds, memory_order_relaxed) : s->trial.begin;
 
+    atomic_store_explicit(&s->rounds, round, memory_order_relaxed);
+    atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
     if (find_window(s, round)) {
         now->lead = s;
         now->turn = pw_trial_take(&s->trial, round);

@@ -74,15 +74,16 @@ typedef struct pw_site {
     _Alignas(64) pw_site_key key;
     int64_t least, most;    /* the bytes that key.size stands for */
     _Atomic int chosen;     /* the way outside of windows */
-    _Atomic int64_t rounds; /* so far; outside of windows each use counts as one */
-    _Atomic int64_t
-        until; /* the round from which on the long way must be taken: a window begins, or costs are asked again */
+    _Atomic int64_t rounds; /* so far; outside of windows each use counts as one, until the next window begins */
+    _Atomic int64_t until;  /* the count from which on the long way must be taken: a window begins, or costs are asked
+                               again */
     int ways;
     bool has_trial;
     uint8_t way[PW_TRIAL_SLOTS];          /* of each slot; if it cannot carry the message, that of slot 0 */
     pw_trial trial;                       /* under the lock of all sites in windows */
     struct pw_site *with[PW_ROUND_SITES]; /* the other sites of its rounds in the window that is under way */
     int nwith;
+    int own_uses;     /* of this site in the last round of a window */
     int uses_a_round; /* of all sites in the last round that took slot 0 */
     pw_hash example;
     pw_site_cell cells[];

@@ -92,12 +92,6 @@ typedef struct pw_trial {
  * site cannot carry it out. `own` and `safe` as in pw_trial. */
 void pw_trial_init(pw_trial *t, int n, int own, int safe, const float *ratios);
 
-/* Returns whether a round lies in a window or behind one that must be closed. */
-static inline bool pw_trial_is_due(const pw_trial *t, int64_t round)
-{
-    return round >= t->begin;
-}
-
 /* A site that takes part in the rounds of this trial's site can carry out a slot, which is expected to take `ratio`
  * times the time of what it takes otherwise. */
 void pw_trial_admit(pw_trial *t, int slot, float ratio);

@@ -269,6 +269,35 @@ static void sites_that_meet_share_a_window(void **state)
     assert_true(a->trial.begin == PW_TRIAL_SECOND && b->trial.begin == PW_TRIAL_SECOND);
 }
 
+/* Windows come by rounds, not by uses, also where each round has many uses of a site. */
+static void many_uses_are_one_round(void **state)
+{
+    enum { USES = 16, ROUNDS = 4 * PW_TRIAL_SECOND };
+    mock m = {.costs = {10000, 11000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000), other = key(2, 1000);
+    int rounds[2] = {0};
+    pw_site *s, *follower;
+
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        pw_round now = {.n = 0};
+        bool tried = false;
+
+        for (int j = 0; j < USES; j++) {
+            tried = pw_site_take(&k, &q, &now, NULL, &s) == 1 || tried;
+            tried = pw_site_take(&other, &q, &now, NULL, &follower) == 1 || tried;
+        }
+        rounds[i >= PW_TRIAL_SECOND - 1] += tried;
+        pw_round_end(&now, tried ? 1.1e5 : 1e5);
+        if (i == PW_TRIAL_SECOND - 3)
+            assert_true(s->trial.windows == 1 && follower->trial.windows == 1);
+    }
+    assert_true(rounds[0] > 0 && rounds[0] <= PW_TRIAL_ROUNDS * PW_TRIAL_TURNS);
+    assert_true(rounds[1] > 0 && rounds[1] <= PW_TRIAL_ROUNDS * PW_TRIAL_TURNS);
+    assert_true(s->trial.windows == 2 && follower->trial.windows == 2);
+}
+
 /* What was carried out otherwise than its turn said teaches nothing. */
 static void spoilt_uses_do_not_count(void **state)
 {
@@ -362,6 +391,7 @@ int main(void)
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
         cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),
         cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
+        cmocka_unit_test_setup(many_uses_are_one_round, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
         cmocka_unit_test_setup(a_full_round_goes_on, reset),
         cmocka_unit_test_setup(without_room_it_is_guessed, reset),

@@ -71,7 +71,7 @@ static rank begin(const world *w, const double *guesses)
 /* Returns what a round takes; a step below 0: it is outside of windows, or not timed. */
 static pw_trial_turn turn(rank *r, int64_t round)
 {
-    if (!pw_trial_is_due(&r->trial, round))
+    if (round < r->trial.begin)
         return (pw_trial_turn){PW_TRIAL_USUAL, -1};
     if (!r->trial.record)
         pw_trial_open(&r->trial, &records[r->trial.windows]);
