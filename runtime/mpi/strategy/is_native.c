@@ -58,7 +58,8 @@ static void settle(pw_call_kind kind, MPI_Datatype type, const pw_entry *entry, 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
     unsigned deaths = pw_gate_deaths_now();
-    void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+    uint64_t key = pw_type_key(type);
+    void *found = pw_handle_table_peek(&pw_registry_types, key);
     pw_site *site;
 
     if (pw_gate_has_unfinished())
@@ -66,7 +67,8 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
     if (!found)
         return is_native_other(kind, role, type, buf, count, times);
     if (pw_note_is(found))
-        return is_left_noted(kind, role, type, buf, count, times, found);
+        return (times == 1 && pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
+               is_left_noted(kind, role, type, buf, count, times, found);
     if (!pw_buffer_is_native_by(found, kind, buf, count, 1, &site))
         return false;
     if (site)

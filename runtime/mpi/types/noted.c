@@ -14,17 +14,17 @@ static const int64_t PLENTY = INT64_C(1) << 40; /* one use that moves so many by
 
 /* The singleton. */
 static struct {
-    pw_note_config config; /* set once, at start */
     _Atomic int64_t types, uses, bytes;
 } noted;
 
 bool pw_note_is_off, pw_note_is_reported;
+int64_t pw_note_most_native;
 
 void pw_note_start(const pw_note_config *config)
 {
-    noted.config = *config;
     pw_note_is_off = config->off;
     pw_note_is_reported = config->reported;
+    pw_note_most_native = config->most_native;
 }
 
 /* Returns false if there is nothing to count: no bytes, or more than an int64_t holds. */
@@ -97,7 +97,7 @@ static bool is_uniform(MPI_Datatype type)
  * an element (runtime/mpi/strategy/mpich_split.h). */
 static bool may_need_stage(MPI_Datatype type, int64_t bytes, pw_role role)
 {
-    return role != PW_SEND && bytes > noted.config.most_native && !is_uniform(type);
+    return role != PW_SEND && bytes > pw_note_most_native && !is_uniform(type);
 }
 
 static void count_use(int64_t bytes)

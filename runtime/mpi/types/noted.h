@@ -80,8 +80,9 @@ typedef struct pw_note_config {
 /* Must be called before any other function of this header. */
 void pw_note_start(const pw_note_config *config);
 
-extern bool pw_note_is_off;      /* types are learned at MPI_Type_commit */
-extern bool pw_note_is_reported; /* the totals will be reported */
+extern bool pw_note_is_off;         /* types are learned at MPI_Type_commit */
+extern bool pw_note_is_reported;    /* the totals will be reported */
+extern int64_t pw_note_most_native; /* as pw_note_config.most_native */
 
 /* Leaves a use to MPI and counts it in the type's note, which is in pw_registry_types. Returns false if the type is to
  * be learned before this use, which is then not counted. The arguments are those of pw_note_use. */
@@ -99,10 +100,11 @@ static inline bool pw_note_may_wait(const void *note, int times)
 
 void pw_note_wait(MPI_Datatype type, void *note, int times);
 
-/* Does what pw_note_takes does for a use by a call that packs, if no case is special: the buffer is known to be host
- * memory, and the sum of what was gained stays below the cost of learning any type. Returns false if it has done
- * nothing. `at`: the slot of the type in front of the table. */
-static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_handle_slot *at)
+/* Does what pw_note_takes does for a use that no case makes special: the buffer is known to be host memory, the message
+ * is so short that MPI can always receive it, and the sum of what was gained stays below the cost of learning any type.
+ * Returns false if it has done nothing. `at`: the slot of the type in front of the table. */
+static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role,
+                                     pw_handle_slot *at)
 {
     void *note = atomic_load_explicit(&at->value, memory_order_acquire);
     MPI_Count size;
@@ -116,7 +118,7 @@ static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Cou
                          0))
         return false;
     ns = pw_note_ns(note) + PW_NOTE_CALL_NS + bytes / PW_NOTE_BYTES_A_NS;
-    if (__builtin_expect(ns >= PW_NOTE_LEARN_NS, 0))
+    if (__builtin_expect(ns >= PW_NOTE_LEARN_NS || (role != PW_SEND && bytes > pw_note_most_native), 0))
         return false;
     if (__builtin_expect(atomic_load_explicit(&at->value, memory_order_relaxed) == note, 1))
         atomic_store_explicit(&at->value, pw_note_make(ns), memory_order_release);

@@ -108,7 +108,7 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
         *contiguous = entry->dense ? entry : NULL;
         return !entry->layout && pw_memory_is_known_host(buf);
     }
-    return pw_note_takes_few(type, buf, count, at);
+    return pw_note_takes_few(type, buf, count, PW_SEND, at);
 }
 
 enum { PW_REGISTRY_LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
