@@ -1,5 +1,5 @@
 /*
- * Facts: what the parts of a message cost, from which a first guess is made (guess.h, way.h). A
+ * Facts: what the parts of a message cost, from which a first guess is made (way.h). A
  * guess need not be right, since trials find out (trial.h); it decides what a message takes that is sent once, and
  * which rivals are worth a turn. So there is one set of facts, on the careful side, for all machines. Those of GPUs and
  * networks, which differ more than CPUs do, can be measured (`packwright measure`).

@@ -4,14 +4,20 @@
  */
 #include "runtime/choice/way.h"
 
-#include "runtime/choice/guess.h"
-
 #include <math.h>
 
 enum {
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     BY_ENGINE = 64 << 10,    /* longer copies to and from the host are done by copy engines, not by the front end */
     GRANULE = 64             /* DRAM of a GPU moves granules of so many bytes */
+};
+
+const pw_facts pw_facts_default = PW_FACTS_DEFAULT;
+
+const struct pw_fact_info pw_fact_infos[PW_FACT_COUNT] = {
+#define X(name, value, unit, meaning) {#name, unit, meaning},
+    PW_FACTS(X)
+#undef X
 };
 
 static int64_t at_least_one(int64_t v)
@@ -35,6 +41,26 @@ static int64_t blocks_of(pw_cost_shape s)
 static pw_cost_shape dense_shape(const pw_conditions *c)
 {
     return (pw_cost_shape){.bytes = c->shape.bytes, .block = c->shape.bytes, .spread = 2};
+}
+
+/* ---- in host memory ---------------------------------------------------------------------------------------------- */
+
+/* One pass over the blocks of a message. */
+static double pass(double block, double byte, pw_cost_shape s)
+{
+    return block * (double)blocks_of(s) + byte * (double)s.bytes;
+}
+
+/* One kernel, which packs, unpacks or copies. */
+static double by_cpu(const pw_facts *f, pw_cost_shape s)
+{
+    return pass(f->moved, f->copied, s);
+}
+
+/* A message of one block, which the MPI copies twice. */
+static double send_dense(const pw_facts *f, int64_t bytes)
+{
+    return f->message + 2 * f->copied * (double)bytes;
 }
 
 /* ---- kernels and copies of GPUs ---------------------------------------------------------------------------------- */
@@ -132,7 +158,7 @@ static double move(const pw_facts *f, pw_packed_place packed, pw_direction direc
     case PW_PACKED_MAPPED: return to_mapped(f, direction, c->shape);
     case PW_PACKED_STAGED: return staged(f, direction, c->shape);
     case PW_PACKED_PIPELINED: return pipelined(f, direction, c->shape, at_least_one(c->chunk));
-    default: return pw_guess_move(f, c->shape.bytes, blocks_of(c->shape));
+    default: return by_cpu(f, c->shape);
     }
 }
 
@@ -202,15 +228,20 @@ static bool is_passed_on(pw_call_kind kind)
     return kind > PW_CALL_NEIGHBOUR;
 }
 
+/* In host memory the MPI walks over the blocks at both ends, which work at a time in a long message; or once, to a file
+ * or a window. */
 static double native_to_another(const pw_facts *f, const pw_conditions *c)
 {
-    int64_t bytes = c->shape.bytes, blocks = blocks_of(c->shape);
+    int64_t bytes = c->shape.bytes;
+    double walks = (double)bytes > f->pipelined ? 1 : 2;
 
     if (is(c, PW_IF_ON_DEVICE))
-        return is(c, PW_IF_LAYOUT) ? native_device(bytes, blocks) : send_device(bytes);
+        return is(c, PW_IF_LAYOUT) ? native_device(bytes, blocks_of(c->shape)) : send_device(bytes);
     if (!is(c, PW_IF_LAYOUT))
-        return pw_guess_contiguous(f, bytes);
-    return (is_passed_on(c->kind) ? pw_guess_passed : pw_guess_native)(f, bytes, blocks);
+        return send_dense(f, bytes);
+    if (is_passed_on(c->kind))
+        return pass(f->passed, f->copied, c->shape);
+    return f->message + walks * pass(f->walked, f->copied, c->shape);
 }
 
 /* Half of what the MPI needs for a message that has this layout on both sides. */
@@ -228,18 +259,20 @@ static double native_cost(const pw_facts *f, const pw_conditions *c)
 
 static double move_of(const pw_facts *f, const pw_conditions *c)
 {
-    return is(c, PW_IF_LAYOUT) ? pw_guess_move(f, c->shape.bytes, blocks_of(c->shape)) : 0;
+    return is(c, PW_IF_LAYOUT) ? by_cpu(f, c->shape) : 0;
 }
 
+/* The MPI copies the packed bytes twice, unless the receiver unpacks from the sender's packed copy; or once, to a file
+ * or a window. */
 static double packed_cost(const pw_facts *f, const pw_conditions *c)
 {
-    int64_t bytes = c->shape.bytes, blocks = blocks_of(c->shape);
-    double packed;
+    double copies = is(c, PW_IF_SHARED) ? 0 : 2, packed;
 
     if (is(c, PW_IF_TO_ONESELF))
-        return move_of(f, c) + pw_guess_contiguous(f, bytes) + move_of(f, c->to);
-    packed = is_passed_on(c->kind) ? pw_guess_passed_packed(f, bytes, blocks)
-                                   : pw_guess_packed(f, bytes, blocks, is(c, PW_IF_SHARED));
+        return move_of(f, c) + send_dense(f, c->shape.bytes) + move_of(f, c->to);
+    packed = is_passed_on(c->kind)
+                 ? f->staged + pass(f->moved, f->copied + f->stored, c->shape)
+                 : f->message + f->staged + 2 * by_cpu(f, c->shape) + copies * f->copied * (double)c->shape.bytes;
     return is(c, PW_IF_SENT_DENSE) ? fmax(packed, native_cost(f, c)) : packed;
 }
 
@@ -248,7 +281,7 @@ static double packed_cost(const pw_facts *f, const pw_conditions *c)
 /* This way saves the copy of packed and the walk of native, so it must come out cheaper than these. */
 static double contiguous_cost(const pw_facts *f, const pw_conditions *c)
 {
-    return fmin(pw_guess_contiguous(f, c->shape.bytes), 0.95 * fmin(native_cost(f, c), packed_cost(f, c)));
+    return fmin(send_dense(f, c->shape.bytes), 0.95 * fmin(native_cost(f, c), packed_cost(f, c)));
 }
 
 /* One pass waits for the memory of the slower side only. */
@@ -268,14 +301,14 @@ static double remote_cost(const pw_facts *f, const pw_conditions *c)
  * MPI copies nothing, and the message takes no longer than the shortest one. */
 static double pinned_send(const pw_facts *f, const pw_conditions *c)
 {
-    return pw_guess_contiguous(f, is(c, PW_IF_SHARED) && c->shape.bytes > SHARED_LEAST ? SHARED_LEAST : c->shape.bytes);
+    return send_dense(f, is(c, PW_IF_SHARED) && c->shape.bytes > SHARED_LEAST ? SHARED_LEAST : c->shape.bytes);
 }
 
 static double direct_cost(const pw_facts *f, const pw_conditions *c)
 {
     if (is(c, PW_IF_ON_DEVICE))
         return pinned_send(f, c) + across(f, is(c, PW_IF_LAYOUT) ? c->shape : dense_shape(c));
-    return pw_guess_direct(f, c->shape.bytes, blocks_of(c->shape));
+    return f->message + f->staged + by_cpu(f, c->shape);
 }
 
 static double by_gpu(pw_packed_place packed, const pw_facts *f, const pw_conditions *c)

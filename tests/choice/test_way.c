@@ -1,8 +1,7 @@
 /*
- * Ways: which conditions each one needs, what it costs, and which one is chosen. The program is linked with the objects
- * that say so and with nothing else of the project, so these call nothing.
+ * Ways: which conditions each one needs, what it costs, and which one is chosen. The program is linked with the object
+ * that says so and with nothing else of the project, so that one calls nothing.
  */
-#include "runtime/choice/guess.h"
 #include "runtime/choice/way.h"
 
 #include <math.h>
@@ -114,29 +113,65 @@ static void impossible_ways_cost_nothing(void **state)
         assert_true((cost(way, &c) < 0) == !pw_way_can(way, c.set));
 }
 
-/* In host memory costs are the guesses, by any facts. */
+/* The sums of docs/model.md, by any facts. */
 static void host_memory_is_guessed(void **state)
 {
-    const int64_t bytes = 1 << 20, blocks = bytes / 64;
-    pw_conditions c = on_host(bytes, 64);
+    const double bytes = 1 << 20, blocks = bytes / 64, kernel = blocks * f->moved + bytes * f->copied;
+    pw_conditions c = on_host(1 << 20, 64);
     pw_facts slow = *f;
 
     (void)state;
     c.set |= PW_IF_SHOWN | PW_IF_IN_PIECES;
-    near(cost(PW_STRATEGY_NATIVE, &c), pw_guess_native(f, bytes, blocks));
-    near(cost(PW_STRATEGY_PIPELINE, &c), pw_guess_native(f, bytes, blocks));
-    near(cost(PW_STRATEGY_PACKED, &c), pw_guess_packed(f, bytes, blocks, false));
-    near(cost(PW_STRATEGY_DIRECT, &c), pw_guess_direct(f, bytes, blocks));
-    near(own(PW_STRATEGY_PACKED, &c, PW_UNPACK), pw_guess_move(f, bytes, blocks));
+    near(cost(PW_STRATEGY_NATIVE, &c), f->message + blocks * f->walked + bytes * f->copied);
+    near(cost(PW_STRATEGY_PIPELINE, &c), cost(PW_STRATEGY_NATIVE, &c));
+    near(cost(PW_STRATEGY_PACKED, &c), f->message + f->staged + 2 * kernel + 2 * bytes * f->copied);
+    near(cost(PW_STRATEGY_DIRECT, &c), f->message + f->staged + kernel);
+    near(own(PW_STRATEGY_PACKED, &c, PW_UNPACK), kernel);
     c.set |= PW_IF_SHARED;
-    near(cost(PW_STRATEGY_PACKED, &c), pw_guess_packed(f, bytes, blocks, true));
+    near(cost(PW_STRATEGY_PACKED, &c), f->message + f->staged + 2 * kernel);
     c.kind = PW_CALL_IO;
-    near(cost(PW_STRATEGY_NATIVE, &c), pw_guess_passed(f, bytes, blocks));
-    near(cost(PW_STRATEGY_PACKED, &c), pw_guess_passed_packed(f, bytes, blocks));
+    near(cost(PW_STRATEGY_NATIVE, &c), blocks * f->passed + bytes * f->copied);
+    near(cost(PW_STRATEGY_PACKED, &c), f->staged + kernel + bytes * f->stored);
     slow.passed = 400;
-    near(pw_way_cost(PW_STRATEGY_NATIVE, &slow, &c), pw_guess_passed(&slow, bytes, blocks));
+    near(pw_way_cost(PW_STRATEGY_NATIVE, &slow, &c), blocks * 400 + bytes * f->copied);
     c.set &= ~(unsigned)PW_IF_LAYOUT;
-    near(cost(PW_STRATEGY_NATIVE, &c), pw_guess_contiguous(f, bytes));
+    near(cost(PW_STRATEGY_NATIVE, &c), f->message + 2 * bytes * f->copied);
+    c = on_host(4096, 64);
+    near(cost(PW_STRATEGY_NATIVE, &c), f->message + 2 * (64 * f->walked + 4096 * f->copied));
+}
+
+static bool packs(pw_call_kind kind, int64_t bytes, int64_t block, bool shared)
+{
+    pw_conditions c = on_host(bytes, block);
+
+    c.kind = kind;
+    c.set |= shared ? PW_IF_SHARED : 0;
+    return cost(PW_STRATEGY_PACKED, &c) < cost(PW_STRATEGY_NATIVE, &c);
+}
+
+/* Many short blocks are packed, few or long ones are left to the MPI; to a file only tiny ones are packed. */
+static void short_blocks_are_packed(void **state)
+{
+    (void)state;
+    for (int64_t bytes = 4096; bytes <= 8 << 20; bytes *= 2) {
+        assert_true(packs(PW_CALL_BLOCKING, bytes, 8, false));
+        assert_true(packs(PW_CALL_BLOCKING, bytes, 16, true));
+        assert_false(packs(PW_CALL_BLOCKING, bytes, 4096, false));
+    }
+    assert_false(packs(PW_CALL_BLOCKING, 64, 32, true));
+    assert_true(packs(PW_CALL_IO, 1 << 20, 8, false));
+    assert_false(packs(PW_CALL_IO, 1 << 20, 256, false));
+}
+
+static void one_copy_is_cheaper_than_two(void **state)
+{
+    (void)state;
+    for (int64_t bytes = 64; bytes <= 8 << 20; bytes *= 2) {
+        pw_conditions c = on_host(bytes, 64);
+
+        c.set |= PW_IF_SHOWN | PW_IF_SHARED;
+        assert_true(cost(PW_STRATEGY_DIRECT, &c) < cost(PW_STRATEGY_PACKED, &c));
+    }
 }
 
 /* Where the MPI sends one block as such, packing it gains nothing; else the block goes as bytes, for less than by any
@@ -161,20 +196,19 @@ static void both_sides_count(void **state)
 {
     const int64_t bytes = 1 << 20;
     pw_conditions dense = {.kind = PW_CALL_COLLECTIVE, .shape = {bytes, bytes, 2}};
-    pw_conditions to = on_host(bytes, 8), c = on_host(bytes, 64);
+    pw_conditions to = on_host(bytes, 8), from = on_host(bytes, 64), c = from;
 
     (void)state;
-    to.kind = c.kind = PW_CALL_COLLECTIVE;
+    to.kind = from.kind = c.kind = PW_CALL_COLLECTIVE;
     c.set |= PW_IF_TO_ONESELF;
     c.to = &to;
-    near(cost(PW_STRATEGY_JOINED, &c), pw_guess_move(f, bytes, bytes / 8));
-    near(cost(PW_STRATEGY_NATIVE, &c),
-         (pw_guess_native(f, bytes, bytes / 64) + pw_guess_native(f, bytes, bytes / 8)) / 2);
-    near(cost(PW_STRATEGY_PACKED, &c),
-         pw_guess_move(f, bytes, bytes / 64) + pw_guess_contiguous(f, bytes) + pw_guess_move(f, bytes, bytes / 8));
+    near(cost(PW_STRATEGY_JOINED, &c), own(PW_STRATEGY_PACKED, &to, PW_PACK));
+    near(cost(PW_STRATEGY_NATIVE, &c), (cost(PW_STRATEGY_NATIVE, &from) + cost(PW_STRATEGY_NATIVE, &to)) / 2);
+    near(cost(PW_STRATEGY_PACKED, &c), own(PW_STRATEGY_PACKED, &from, PW_PACK) + cost(PW_STRATEGY_NATIVE, &dense) +
+                                           own(PW_STRATEGY_PACKED, &to, PW_UNPACK));
     c.to = &dense;
-    near(cost(PW_STRATEGY_JOINED, &c), pw_guess_move(f, bytes, bytes / 64));
-    near(cost(PW_STRATEGY_NATIVE, &c), pw_guess_native(f, bytes, bytes / 64) / 2);
+    near(cost(PW_STRATEGY_JOINED, &c), own(PW_STRATEGY_PACKED, &from, PW_PACK));
+    near(cost(PW_STRATEGY_NATIVE, &c), cost(PW_STRATEGY_NATIVE, &from) / 2);
 }
 
 static void far_blocks_take_a_part(void **state)
@@ -244,9 +278,10 @@ static void other_gpus_read(void **state)
     opened.set |= PW_IF_SHOWN | PW_IF_OPENED;
     near(own(PW_STRATEGY_STAGED, &opened, PW_PACK), own(PW_STRATEGY_DEVICE, &c, PW_PACK));
     assert_true(cost(PW_STRATEGY_STAGED, &opened) < cost(PW_STRATEGY_STAGED, &c));
-    near(cost(PW_STRATEGY_DIRECT, &c), pw_guess_contiguous(f, 1 << 20) + f->peer_launch + 8 * bytes / f->peer_granules);
+    near(cost(PW_STRATEGY_DIRECT, &c),
+         f->message + 2 * f->copied * (1 << 20) + f->peer_launch + 8 * bytes / f->peer_granules);
     c.set &= ~(unsigned)PW_IF_LAYOUT;
-    near(cost(PW_STRATEGY_DIRECT, &c), pw_guess_contiguous(f, 1 << 20) + f->peer_launch + bytes / f->peer_bytes);
+    near(cost(PW_STRATEGY_DIRECT, &c), f->message + 2 * f->copied * (1 << 20) + f->peer_launch + bytes / f->peer_bytes);
 }
 
 /* Long enough messages are staged by chunks, short ones go by mapped memory: on the default GPU, as on an H100. */
@@ -326,6 +361,8 @@ int main(void)
         cmocka_unit_test(shapes),
         cmocka_unit_test(impossible_ways_cost_nothing),
         cmocka_unit_test(host_memory_is_guessed),
+        cmocka_unit_test(short_blocks_are_packed),
+        cmocka_unit_test(one_copy_is_cheaper_than_two),
         cmocka_unit_test(one_block_is_not_packed),
         cmocka_unit_test(both_sides_count),
         cmocka_unit_test(far_blocks_take_a_part),

@@ -43,7 +43,7 @@ MPI_FOLDERS = ("frontend/mpi", MPI, "samples", "bench", "tests", "tools/measure"
 CUDA_FOLDERS = ("codegen/nvrtc", "runtime/engine/gpu")
 ENGINE_LIBRARIES = ("libpw_runtime_base.a", "libpw_gpu_runtime.a", "libpw_layout.a", "libpw_packwright.a")
 EXCHANGE_LIBRARIES = ("libpw_exchange.a",)
-PURE = ("way.c", "guess.c")
+PURE = ("way.c",)
 # Beside functions of libm, what compilers put in for copies, checks and counts of their own.
 ARITHMETIC = re.compile(r"(fmax|fmin|fabs|ceil|memcpy|memset|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail"
                         r"|__(asan|ubsan|tsan|gcov|llvm|sanitizer)_\w+)$")
