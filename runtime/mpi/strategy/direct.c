@@ -94,11 +94,11 @@ static bool is_modelled(const pw_message *m)
            !m->entry->layout || m->entry->size >= m->entry->blocks * LEAST_WHOLE;
 }
 
-/* Whether a message may go directly without being told to: all ranks have Packwright, and a peer's GPU has opened or
- * would open memory of this process. */
+/* Whether a message may go directly without being told to: a peer's GPU has opened or would open memory of this process.
+ * A receiver that does not is known after its first message (runtime/exchange/direct.h). */
 static bool is_welcome(const pw_message *m)
 {
-    return pw_env_bool(PW_ENV_ALL_RANKS) && pw_segment_wants_replicas() && is_modelled(m);
+    return pw_segment_wants_replicas() && is_modelled(m);
 }
 
 /* Receives are those of the other strategies for GPU memory, which take messages of stand-ins, too. */
