@@ -55,7 +55,8 @@ enum {
     PW_CU_POINTER_ON_DEVICE = 3,
     PW_CU_POINTER_BUFFER_ID = 7,
     PW_CU_POINTER_IS_MANAGED = 8,
-    PW_CU_POINTER_DEVICE = 9
+    PW_CU_POINTER_DEVICE = 9,
+    PW_CU_POINTER_IS_ALLOCATED = 13 /* by cuMemAlloc: the driver says "legacy, capable of IPC" */
 };
 enum { PW_CU_RANGE_LAST_PREFETCH = 4, PW_CU_DEVICE_CPU = -1 };
 enum { PW_CU_MULTIPROCESSORS = 16, PW_CU_THREADS = 39, PW_CU_MAJOR = 75, PW_CU_MINOR = 76 };

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -116,12 +117,92 @@ static bool is_known_host(const void *address, uintptr_t *slot, uintptr_t region
     return known;
 }
 
+/* ---- what stays -------------------------------------------------------------------------------------------------- */
+
+enum { REST = 256 /* operations that ask for nothing after one whose allocation the driver did not tell */ };
+
+/* The singleton: the allocation in which operations are under way. The lock guards all writes. */
+static struct {
+    pthread_mutex_t lock;
+    int operations, rest;
+    _Atomic unsigned version; /* odd: there is an allocation, which the other fields describe */
+    _Atomic uintptr_t begin, bytes;
+    _Atomic int device;
+    _Atomic(struct pw_gpu *) gpu;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_held(const void *address)
+{
+    return (uintptr_t)address - atomic_load_explicit(&held.begin, memory_order_relaxed) <
+           atomic_load_explicit(&held.bytes, memory_order_relaxed);
+}
+
+/* Whether the address lies in the allocation, and did so until after its place was read. */
+static bool find_held(const void *address, pw_memory_place *place)
+{
+    unsigned version = atomic_load_explicit(&held.version, memory_order_acquire);
+
+    if (version % 2 == 0 || !is_held(address))
+        return false;
+    *place = (pw_memory_place){.kind = PW_PLACE_DEVICE,
+                               .device = atomic_load_explicit(&held.device, memory_order_relaxed),
+                               .gpu = atomic_load_explicit(&held.gpu, memory_order_relaxed)};
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&held.version, memory_order_relaxed) == version;
+}
+
+static void next_version(void)
+{
+    atomic_fetch_add_explicit(&held.version, 1, memory_order_release);
+    atomic_thread_fence(memory_order_release);
+}
+
+static bool fill_held(const void *address, const pw_memory_place *place)
+{
+    uintptr_t begin, bytes;
+
+    if (held.rest > 0 || !pw_gpu_allocation_of(address, place->gpu, &begin, &bytes)) {
+        held.rest = held.rest > 0 ? held.rest - 1 : REST;
+        return false;
+    }
+    atomic_store_explicit(&held.begin, begin, memory_order_relaxed);
+    atomic_store_explicit(&held.bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&held.device, place->device, memory_order_relaxed);
+    atomic_store_explicit(&held.gpu, place->gpu, memory_order_relaxed);
+    next_version();
+    return true;
+}
+
+bool pw_memory_hold(const void *address, const pw_memory_place *place)
+{
+    bool holds;
+
+    pthread_mutex_lock(&held.lock);
+    holds = held.operations > 0 ? is_held(address) : fill_held(address, place);
+    held.operations += holds;
+    pthread_mutex_unlock(&held.lock);
+    return holds;
+}
+
+void pw_memory_release(void)
+{
+    pthread_mutex_lock(&held.lock);
+    if (--held.operations == 0)
+        next_version();
+    pthread_mutex_unlock(&held.lock);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
 static pw_memory_place ask_cuda(const void *address)
 {
     uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
     uintptr_t *slot = pw_memory_slot(region);
-    pw_memory_place place = {.kind = PW_PLACE_HOST};
+    pw_memory_place place;
 
+    if (find_held(address, &place))
+        return place;
+    place = (pw_memory_place){.kind = PW_PLACE_HOST};
     if (is_known_host(address, slot, region))
         return place;
     place = pw_gpu_place_of(address);

@@ -1,6 +1,6 @@
 /*
  * Asks the CUDA driver where an address lies, and where the host's pinned memory is for the GPU. Nothing is
- * remembered: the driver's answers change with every allocation.
+ * remembered here: the driver's answers change with every allocation.
  */
 #include "runtime/engine/gpu/place.h"
 
@@ -54,6 +54,27 @@ pw_memory_place pw_gpu_place_of(const void *address)
     place.gpu = a.context ? pw_gpu_get(a.context, a.device) : pw_gpu_get_primary(a.device);
     place.kind = place.gpu ? PW_PLACE_DEVICE : PW_PLACE_UNKNOWN;
     return place;
+}
+
+bool pw_gpu_allocation_of(const void *address, const pw_gpu *gpu, uintptr_t *begin, uintptr_t *bytes)
+{
+    unsigned long long allocated = 0; /* of which drivers write the first byte, or more */
+    const int attributes[] = {PW_CU_POINTER_IS_ALLOCATED};
+    void *values[] = {&allocated};
+    pw_cu_ptr base = 0;
+    size_t all = 0;
+    pw_gpu_scope scope;
+    bool found;
+
+    if (!pw_cu.address_range ||
+        pw_cu.pointer_attributes(1, attributes, values, pw_cu_address(address)) != PW_CU_OK || !(allocated & 0xff) ||
+        pw_gpu_enter(gpu, &scope) != PW_OK)
+        return false;
+    found = pw_cu.address_range(&base, &all, pw_cu_address(address)) == PW_CU_OK;
+    pw_gpu_leave(&scope);
+    *begin = (uintptr_t)base;
+    *bytes = all;
+    return found;
 }
 
 uint64_t pw_gpu_mapped_address(const void *address)

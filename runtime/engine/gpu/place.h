@@ -11,6 +11,10 @@
  */
 pw_memory_place pw_gpu_place_of(const void *address);
 
+/* Finds the allocation of cuMemAlloc in which an address of this context lies. False: it lies in other memory, parts of
+ * which may be elsewhere, or the driver does not tell. */
+bool pw_gpu_allocation_of(const void *address, const struct pw_gpu *gpu, uintptr_t *begin, uintptr_t *bytes);
+
 /* Returns the address at which kernels of the current context reach this host memory: pinned and registered memory has
  * one. 0: the memory has none. */
 uint64_t pw_gpu_mapped_address(const void *address);

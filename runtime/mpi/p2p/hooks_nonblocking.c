@@ -2,7 +2,9 @@
  * Point-to-point calls with requests. A call takes a staging buffer as in hooks_p2p.c. The staging buffer lives in a
  * transfer, which is a pending operation (runtime/mpi/requests/pending.h) until the request completes.
  */
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/exchange/inbound.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"
@@ -33,6 +35,7 @@ typedef struct transfer {
     const pw_entry *entry; /* of a persistent send; only for statistics (pw_loopback_receive) */
     int tag;               /* of a persistent operation */
     bool is_self;          /* an operation in GPU memory whose peer is this process */
+    bool holds;            /* a receive: its buffer is known to stay where it is (pw_memory_hold) */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -67,6 +70,22 @@ static int finish_move(pw_pending *p, const MPI_Status *status)
     return rc;
 }
 
+/* Until a receive is over, the program leaves its buffer where it is. With a single receive there is nothing to gain. */
+static void hold(transfer *t)
+{
+    const pw_buffer *b = &t->in.buffer;
+
+    t->holds = pw_inbound_takers() > 1 &&
+               pw_memory_hold((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset), &b->place);
+}
+
+static void let_go(transfer *t)
+{
+    if (t->holds)
+        pw_memory_release();
+    t->holds = false;
+}
+
 static int unpack_arrived(pw_pending *p, const MPI_Status *status)
 {
     transfer *t = (transfer *)p;
@@ -80,6 +99,7 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
         rc = pw_received_unpack(&t->in, t->grain, status);
     }
     pw_loopback_done(&t->from_own, true);
+    let_go(t);
     return rc;
 }
 
@@ -119,6 +139,7 @@ static void destroy(pw_pending *p)
     transfer *t = (transfer *)p;
 
     pw_loopback_done(&t->from_own, false);
+    let_go(t);
     pw_staging_close(&t->out);
     pw_staging_close(&t->in);
     pw_cell_give(t);
@@ -218,7 +239,7 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *ou
         t->out.strategy = t->in.strategy = NULL;
         t->grain = 0;
         t->from_own = (pw_loopback_receive){.channel = NULL};
-        t->is_self = false;
+        t->is_self = t->holds = false;
         if (out)
             t->out = *out;
         if (in)
@@ -446,6 +467,8 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
                   : next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, large);
     if (*rc == MPI_SUCCESS && t->is_self && !persistent)
         pw_loopback_post(&t->from_own, comm, tag);
+    if (*rc == MPI_SUCCESS && is_on_device(&t->in) && !persistent)
+        hold(t);
     return launched(t, request, *rc);
 }
 

@@ -167,6 +167,62 @@ static void check_comm(unsigned seed)
     MPI_Comm_free_keyval(&key);
 }
 
+/* ---- where buffers are ------------------------------------------------------------------------------------------- */
+
+static long questions(void)
+{
+    return gpu_calls("cuPointerGetAttributes");
+}
+
+/* While receives are under way their allocation stays, and the driver is not asked about addresses in it; afterwards it
+ * is. Returns the questions. */
+static long exchange_in(gpu_memory *one, unsigned seed, int n)
+{
+    MPI_Request requests[2 * N];
+    long before = questions();
+
+    for (int i = 0; i < n; i++)
+        MPI_Irecv(one->at + i * SMALL, 1, pieces, 1 - rank, TAG + i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < n; i++)
+        MPI_Isend(one->at + (N + i) * SMALL, 1, pieces, 1 - rank, TAG + i, MPI_COMM_WORLD, &requests[n + i]);
+    MPI_Waitall(2 * n, requests, test_ignored());
+    before = questions() - before;
+    for (int i = 0; i < n; i++) {
+        unsigned char got[SMALL];
+
+        gpu_read(one, (size_t)(i * SMALL), got, SMALL);
+        CHECK(is_received(got, seed + (unsigned)i, seed + (unsigned)i + 20), "in one allocation: message %d", i);
+    }
+    return before;
+}
+
+static void fill_one(gpu_memory *one, unsigned seed)
+{
+    unsigned char image[SMALL];
+
+    for (unsigned i = 0; i < 2 * N; i++) {
+        test_fill(image, SMALL, seed + (i < N ? i : i - N + 20));
+        gpu_write(one, i * SMALL, image, SMALL);
+    }
+}
+
+static void check_questions(unsigned seed)
+{
+    enum { FEW = 4 };
+    gpu_memory one = gpu_memory_make(GPU_DEVICE, 2 * N * SMALL);
+    long asked;
+
+    fill_one(&one, seed);
+    MPI_Barrier(MPI_COMM_WORLD);
+    asked = exchange_in(&one, seed, N);
+    CHECK(gpu_mpi_is_said_aware() || asked <= FEW, "%ld questions for messages in one allocation", asked);
+    fill_one(&one, seed);
+    MPI_Barrier(MPI_COMM_WORLD);
+    asked = exchange_in(&one, seed, 1);
+    CHECK(!gpu_is_fake() || asked >= 2, "%ld questions where nothing was under way", asked);
+    gpu_memory_free(&one);
+}
+
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
 /* Messages of one envelope from memory of several kinds arrive in the order of the calls. */
@@ -684,6 +740,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < ROUNDS; i++) {
         check_order(i);
         check_comm(i);
+        check_questions(i);
         check_waiting(i);
         check_free(i);
         check_get_status(i);

@@ -439,6 +439,7 @@ int cuPointerGetAttributes(unsigned n, const int *attributes, void **values, uin
         case 7: *(unsigned long long *)values[i] = a->used ? a->number : 0; break;
         case 8: *(bool *)values[i] = a->used && a->kind == MANAGED; break;
         case 9: *(int *)values[i] = a->used ? a->device : -2; break;
+        case 13: *(bool *)values[i] = a->used && a->kind == DEVICE && !a->pooled; break;
         default: break;
         }
     }
