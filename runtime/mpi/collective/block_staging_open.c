@@ -7,6 +7,7 @@
  * type (strategy/host.c) as bytes in place. Where displacements are ints, in bytes from one buffer, all blocks must lie
  * in the staging buffer, even contiguous ones.
  */
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/strategy/mpich_split.h"
@@ -15,7 +16,7 @@
 
 #include <limits.h>
 
-enum { FEW = 16 };
+enum { FEW = 32 /* more than the 26 neighbours of a box */ };
 
 /* How MPI gets a block. */
 typedef enum handling {
@@ -136,6 +137,7 @@ typedef struct tally {
     const known
         *leading; /* the largest staged block, where those that must be staged come first; NULL: there is none */
     int64_t staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
+    bool holds; /* the allocation of the first block is known to stay during the call (pw_memory_hold) */
 } tally;
 
 /* The unit of displacements in the staging buffer, in bytes. */
@@ -167,6 +169,16 @@ static void lead(tally *t, const known *k, const known *own)
     t->leading = k == own ? &t->beyond : k;
 }
 
+/* The program leaves its buffers where they are during the call, so blocks in the allocation of this one need no more
+ * questions. */
+static void hold(tally *t, const known *k)
+{
+    const pw_buffer *b = &k->m.buffer;
+
+    if (k->how == IS_STAGED && is_device(&k->m))
+        t->holds = pw_memory_hold((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset), &b->place);
+}
+
 /* Looks at all blocks, also if some cannot be staged. `is_joined`: the first is known. */
 static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *needed)
 {
@@ -182,6 +194,8 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
 
         if (!is_joined)
             find_out(side, i, before, k);
+        if (i == 0 && is_typed(side) && side->blocks > 2)
+            hold(t, k);
         before = k->how == IS_STAGED ? k : is_typed(side) ? NULL : before;
         if (k->how == IS_IMPOSSIBLE)
             status = PW_ERR_UNSUPPORTED;
@@ -420,25 +434,24 @@ static pw_status open_operand(pw_block_staging *b, pw_side *side, const pw_messa
     return PW_OK;
 }
 
-pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side)
+static pw_status open_blocks(pw_block_staging *b, pw_side *side, tally *t)
 {
     pw_side joined = *side;
     MPI_Datatype dense = MPI_DATATYPE_NULL;
     stand_in s;
-    tally t;
-    bool is_joined = join_blocks(&joined, &t.few[0]);
+    bool is_joined = join_blocks(&joined, &t->few[0]);
     pw_status status;
 
-    status = add_up(&joined, is_joined, &t, &b->needed);
+    status = add_up(&joined, is_joined, t, &b->needed);
     if (status == PW_OK && side->computes)
-        return open_operand(b, side, &t.leading->m);
+        return open_operand(b, side, &t->leading->m);
     if (status == PW_OK)
-        status = take_whole(b, side, &t, is_typed(side) ? t.staged : side->blocks);
+        status = take_whole(b, side, t, is_typed(side) ? t->staged : side->blocks);
     if (status != PW_OK)
         return status;
     b->is_apart = pw_block_staging_may_expect(side, b->whole.buffer.place.kind == PW_PLACE_DEVICE);
-    if (!take_arrays(b, &joined, &t, &s) || !place_blocks(b, &joined, &t, &s) ||
-        (!is_typed(side) && !pw_dense_type_get(t.leading->m.entry->size, &dense)))
+    if (!take_arrays(b, &joined, t, &s) || !place_blocks(b, &joined, t, &s) ||
+        (!is_typed(side) && !pw_dense_type_get(t->leading->m.entry->size, &dense)))
         return PW_ERR_NOMEM;
     note_whole(b);
     side->buf = b->whole.data;
@@ -449,4 +462,16 @@ pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side)
     if (s.displs)
         side->displs.at = s.displs;
     return PW_OK;
+}
+
+pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side)
+{
+    pw_status status;
+    tally t;
+
+    t.holds = false;
+    status = open_blocks(b, side, &t);
+    if (t.holds)
+        pw_memory_release();
+    return status;
 }
