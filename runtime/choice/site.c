@@ -391,7 +391,7 @@ static void count(pw_site_cell *cell)
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
-    bool due = rounds >= atomic_load_explicit(&s->until, memory_order_relaxed);
+    bool due = pw_site_is_due(s);
 
     if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
         return in_window(s, now, flight);

@@ -137,6 +137,13 @@ static inline __attribute__((always_inline)) bool pw_site_keeps(const pw_site *s
            atomic_load_explicit(&s->chosen, memory_order_relaxed) == way;
 }
 
+/* Whether a site is asked by pw_site_take in its next use, whatever way it takes. */
+static inline bool pw_site_is_due(const pw_site *s)
+{
+    return atomic_load_explicit(&s->rounds, memory_order_relaxed) >=
+           atomic_load_explicit(&s->until, memory_order_relaxed);
+}
+
 /* Counts such uses. Several threads may lose some. */
 static inline __attribute__((always_inline)) void pw_site_passes(pw_site *s, int64_t rounds)
 {

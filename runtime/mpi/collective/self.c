@@ -69,9 +69,11 @@ static bool can_copy(const pw_message *from, const pw_message *to)
 /* Within a GPU one move always gains: the other ways take two, and mostly the bus. */
 static bool gains(const pw_message *from, const pw_message *to)
 {
+    pw_site *site;
+
     if (is_on_device(from))
         return !pw_joining_is_barred();
-    return pw_message_is_joined(from, to);
+    return pw_message_is_joined(from, to, &site);
 }
 
 static bool open_block(const pw_collective *c, pair p, pw_move *out)

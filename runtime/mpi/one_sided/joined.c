@@ -36,14 +36,17 @@ static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m
     return b->place.kind == PW_PLACE_HOST && !(base == MPI_BOTTOM && (!b->layout || entry->touches_origin));
 }
 
-/* Returns whether all objects lie in `bytes` bytes, from displacement `at` on. */
-static bool lie_within(const pw_buffer *b, int64_t at, int64_t bytes)
+static bool span_of(const pw_buffer *b, pw_span *out)
 {
-    int64_t lo = b->offset, length = b->bytes;
+    *out = (pw_span){b->offset, b->bytes};
+    return !b->layout || pw_layout_bounds(b->layout, b->count, &out->lo, &out->bytes);
+}
 
-    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, &length))
-        return false;
-    return !__builtin_add_overflow(at, lo, &at) && at >= 0 && at <= bytes && length <= bytes - at;
+/* Returns whether all objects lie in `bytes` bytes, from displacement `at` on. */
+static bool lies_within(pw_span s, int64_t at, int64_t bytes)
+{
+    return at >= 0 && at <= bytes && !__builtin_add_overflow(at, s.lo, &at) && at >= 0 && at <= bytes &&
+           s.bytes <= bytes - at;
 }
 
 /* Describes the target's side. Returns false if this process does not reach it, or it goes beyond the window, which MPI
@@ -51,11 +54,12 @@ static bool lie_within(const pw_buffer *b, int64_t at, int64_t bytes)
 static bool describe_target(const pw_transfer *t, pw_message *m)
 {
     pw_window_memory memory;
+    pw_span span;
     int64_t at;
 
     return pw_mapped_find(t->win, t->rank, &memory) && !__builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) &&
            at >= 0 && at <= memory.bytes && describe(memory.base + at, t->count, t->type, m) &&
-           lie_within(&m->buffer, at, memory.bytes);
+           span_of(&m->buffer, &span) && lies_within(span, at, memory.bytes);
 }
 
 /* A put or get as a message from one side to the other. */
@@ -110,20 +114,115 @@ static bool is_left(const pw_transfer *t)
     return site != NULL;
 }
 
+/* ---- transfers that were moved before ---------------------------------------------------------------------------- */
+
+/* Takes the place in which a transfer like this one is remembered. NULL: there is none, or another thread has it. */
+static pw_past_place *take_place(const pw_transfer *t, pw_window_memory *memory)
+{
+    pw_past_place *places = pw_mapped_find(t->win, t->rank, memory), *place;
+    uint64_t key = pw_type_key(t->origin) + 2 * pw_type_key(t->type) + t->gets;
+
+    if (!places)
+        return NULL;
+    place = &places[pw_handle_hash(key) >> (64 - PW_PAST_BITS)];
+    return atomic_exchange_explicit(&place->taken, true, memory_order_acquire) ? NULL : place;
+}
+
+static void leave_place(pw_past_place *place)
+{
+    atomic_store_explicit(&place->taken, false, memory_order_release);
+}
+
+static bool is_like(const pw_past_move *past, const pw_transfer *t)
+{
+    return past->origin == pw_type_key(t->origin) && past->target == pw_type_key(t->type) && past->gets == t->gets &&
+           past->origin_count == (int64_t)t->origin_count && past->target_count == (int64_t)t->count;
+}
+
+/* Remembers a transfer that is moved, by `site`, if it has come before. `deaths`: as in settle. */
+static void remember(const pw_transfer *t, const pair *p, pw_site *site, unsigned deaths)
+{
+    pw_window_memory memory;
+    pw_past_place *place = take_place(t, &memory);
+    pw_past_move *past = place ? &place->past : NULL;
+
+    if (!place)
+        return;
+    if (!is_like(past, t) || past->deaths != deaths) {
+        pw_move_close(&past->move);
+        *past = (pw_past_move){.origin = pw_type_key(t->origin),
+                               .target = pw_type_key(t->type),
+                               .origin_count = t->origin_count,
+                               .target_count = t->count,
+                               .gets = t->gets,
+                               .deaths = deaths};
+    } else if (!past->site && span_of(&p->own.buffer, &past->own) && span_of(&p->other.buffer, &past->other) &&
+               pw_move_open(&past->move, &p->from->buffer, &p->to->buffer)) {
+        past->site = site;
+    }
+    leave_place(place);
+}
+
+static bool are_apart(uintptr_t a, int64_t a_bytes, uintptr_t b, int64_t b_bytes)
+{
+    return a <= b ? b - a >= (uintptr_t)a_bytes : a - b >= (uintptr_t)b_bytes;
+}
+
+/* Finds the move of a transfer like a remembered one. Returns false unless all that the long way looks at is the same
+ * but for the addresses. */
+static bool is_again(const pw_transfer *t, const pw_past_move *past, const pw_window_memory *memory, pw_move *out)
+{
+    uintptr_t own = (uintptr_t)t->buf + (uintptr_t)past->own.lo, other;
+    int64_t at;
+
+    if (!past->site || !is_like(past, t) || __builtin_mul_overflow((int64_t)t->disp, memory->unit, &at) ||
+        !lies_within(past->other, at, memory->bytes) || t->buf == MPI_BOTTOM)
+        return false;
+    other = (uintptr_t)memory->base + (uintptr_t)at;
+    if (!are_apart(own, past->own.bytes, other + (uintptr_t)past->other.lo, past->other.bytes) ||
+        !pw_memory_is_known_host((const char *)own) || !pw_settled_holds(past->deaths))
+        return false;
+    *out = past->move;
+    (t->gets ? &out->to : &out->from)->base = t->buf;
+    (t->gets ? &out->from : &out->to)->base = (void *)other;
+    return true;
+}
+
+/* The types keep the layouts of both sides alive during the call. */
+static pw_again open_again(const pw_transfer *t, pw_move *move)
+{
+    pw_window_memory memory;
+    pw_past_place *place = take_place(t, &memory);
+    pw_again again = PW_AGAIN_UNKNOWN;
+
+    if (!place)
+        return again;
+    if (is_again(t, &place->past, &memory, move))
+        again = pw_message_joins_again(place->past.site);
+    if (again == PW_AGAIN_JOINED && move->joined.layout)
+        pw_layout_ref(move->joined.layout);
+    leave_place(place);
+    return again;
+}
+
 static bool open_move(const pw_transfer *t, pw_move *move)
 {
+    unsigned deaths = pw_gate_deaths_now();
+    pw_site *site;
     pair p;
 
     if (is_left(t) || !describe_target(t, &p.other) || !describe(t->buf, t->origin_count, t->origin, &p.own))
         return false;
     name_sides(t, &p);
-    if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer) || !pw_message_is_joined(p.from, p.to))
+    if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer) || !pw_message_is_joined(p.from, p.to, &site))
         return false;
     if (!pw_move_open(move, &p.from->buffer, &p.to->buffer)) {
         pw_judge_spoil();
         return false;
     }
     pw_message_count_joined(p.from, p.to);
+    if (site)
+        remember(t, &p, site, deaths);
     return true;
 }
 
@@ -135,18 +234,37 @@ static int call_with_nothing(const pw_transfer *t)
     return nothing.next(&nothing);
 }
 
+static int carry_out(const pw_transfer *t, pw_move *move)
+{
+    int rc = call_with_nothing(t);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    atomic_thread_fence(memory_order_seq_cst); /* MPI's fences in synchronising calls may be for its own accesses */
+    rc = pw_win_fail(t->win, pw_move_finish(move));
+    atomic_thread_fence(memory_order_seq_cst);
+    return rc;
+}
+
 pw_verdict pw_transfer_move(const pw_transfer *t, int *rc)
 {
     pw_move move;
 
     if (!open_move(t, &move))
         return PW_PASS;
-    *rc = call_with_nothing(t);
-    if (*rc == MPI_SUCCESS) {
-        atomic_thread_fence(memory_order_seq_cst); /* MPI's fences in synchronising calls may be for its own accesses */
-        *rc = pw_win_fail(t->win, pw_move_finish(&move));
-        atomic_thread_fence(memory_order_seq_cst);
-    }
+    *rc = carry_out(t, &move);
     pw_move_close(&move);
     return PW_DONE;
+}
+
+pw_again pw_transfer_move_again(const pw_transfer *t, int *rc)
+{
+    pw_move move;
+    pw_again again = open_again(t, &move);
+
+    if (again != PW_AGAIN_JOINED)
+        return again;
+    *rc = carry_out(t, &move);
+    pw_layout_unref(move.joined.layout);
+    return again;
 }

@@ -165,6 +165,7 @@ typedef struct window {
     mapping mapping;
     int ranks;
     pthread_mutex_t lock; /* of a thread that looks for a target */
+    pw_past_place places[1 << PW_PAST_BITS];
     target targets[];
 } window;
 
@@ -229,6 +230,8 @@ static void destroy(window *w)
 {
     if (w->announced)
         withdraw(&w->part);
+    for (int i = 0; i < 1 << PW_PAST_BITS; i++)
+        pw_move_close(&w->places[i].past.move);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -359,20 +362,20 @@ static bool find_now(MPI_Win win, window *w, int rank)
     return found;
 }
 
-bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
+pw_past_place *pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
 {
     window *w = pw_handle_table_find(&by_handle, pw_win_key(win));
     uint32_t misses;
     target *t;
 
     if (!w || rank < 0 || rank >= w->ranks)
-        return false;
+        return NULL;
     t = &w->targets[rank];
     if (!atomic_load_explicit(&t->found, memory_order_acquire)) {
         misses = atomic_fetch_add_explicit(&t->misses, 1, memory_order_relaxed);
         if ((misses & (misses - 1)) != 0 || !find_now(win, w, rank))
-            return false;
+            return NULL;
     }
     *out = t->memory;
-    return true;
+    return w->places;
 }

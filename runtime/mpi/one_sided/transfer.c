@@ -129,12 +129,16 @@ static pw_verdict stage_and_call(pw_transfer *t, int *rc)
 static pw_verdict transfer(pw_transfer *t, int *rc)
 {
     const pw_entry *origin;
+    pw_again again;
 
     if (t->rank == MPI_PROC_NULL || t->win == MPI_WIN_NULL || (t->accumulates && t->op == MPI_NO_OP))
         return PW_PASS;
+    again = t->accumulates ? PW_AGAIN_UNKNOWN : pw_transfer_move_again(t, rc);
+    if (again == PW_AGAIN_JOINED)
+        return PW_DONE;
     if (!are_known(t))
         return call_and_note(t, rc);
-    if (!t->accumulates && pw_transfer_move(t, rc) == PW_DONE)
+    if (!t->accumulates && again == PW_AGAIN_UNKNOWN && pw_transfer_move(t, rc) == PW_DONE)
         return PW_DONE;
     origin = pw_registry_find(t->origin);
     return !t->with_request && (origin->layout || origin->dense) ? stage_and_call(t, rc) : PW_PASS;

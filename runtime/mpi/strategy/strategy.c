@@ -278,23 +278,37 @@ void pw_message_count(const pw_message *m, pw_strategy_id id)
 
 /* A pair of layouts is joined when it comes back: that takes as long as some calls gain, and programs make types that
  * they use once. */
-bool pw_message_is_joined(const pw_message *from, const pw_message *to)
+bool pw_message_is_joined(const pw_message *from, const pw_message *to, pw_site **site)
 {
     enum { OFTEN = 4 };
     pw_message m = *from;
     pw_asked a;
     pw_site *record;
 
+    *site = NULL;
     m.role = PW_SEND;
     m.to = to;
     pw_ask(&a, &m);
     if (pw_strategy_choose(&a, 0, &record) != joined)
         return false;
+    if (!chosen_by.counted)
+        *site = record;
     if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
         (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))
         return true;
     pw_judge_spoil();
     return false;
+}
+
+pw_again pw_message_joins_again(pw_site *site)
+{
+    static const pw_site_question known = {.rivals = 1}; /* only sites that are new or have no trial ask for the rest */
+    bool in_window = pw_gate_judged || pw_site_is_due(site);
+    pw_site *same;
+
+    if (in_window && site->has_trial)
+        return pw_judge_take(&site->key, &known, &same) == joined ? PW_AGAIN_JOINED : PW_AGAIN_LEFT;
+    return !in_window && pw_site_again(site, joined) ? PW_AGAIN_JOINED : PW_AGAIN_UNKNOWN;
 }
 
 static pw_site *remembered(const pw_message *m)

@@ -154,9 +154,14 @@ void pw_message_leave(pw_message *m);
 
 /*
  * Returns whether one kernel is to copy a message to oneself from the user's memory to the user's. `from` and `to` are
- * described or dense, in host memory, of equal length, and at least one has a layout.
+ * described or dense, in host memory, of equal length, and at least one has a layout. *site: the site that says so, by
+ * which a caller may remember it; NULL: the next one like it must be asked about, too.
  */
-bool pw_message_is_joined(const pw_message *from, const pw_message *to);
+bool pw_message_is_joined(const pw_message *from, const pw_message *to, pw_site **site);
+/* Asks that site about the next message like it, and counts a use of it unless the answer is PW_AGAIN_UNKNOWN: then the
+ * whole question must be asked. Trials time the short way, too, since that is what they decide about. */
+typedef enum pw_again { PW_AGAIN_UNKNOWN, PW_AGAIN_JOINED, PW_AGAIN_LEFT } pw_again;
+pw_again pw_message_joins_again(pw_site *site);
 /* The quick form for a caller that has filled in only entry, kind, variant and cost_bytes: returns the site by which
  * such a message is certain to be left to MPI, as it was when that was last asked, and counts a use of it; NULL: not
  * certain. */
