@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
 #include "runtime/engine/gpu/place.h"
+#include "runtime/engine/layout/layout.h"
 
 #include <errno.h>
 #include <link.h>
@@ -173,12 +174,13 @@ static bool fill_held(const void *address, const pw_memory_place *place)
     return true;
 }
 
-bool pw_memory_hold(const void *address, const pw_memory_place *place)
+bool pw_memory_hold(const pw_buffer *b)
 {
+    const char *first = (const char *)b->base + (b->layout ? b->layout->nest->lo : b->offset);
     bool holds;
 
     pthread_mutex_lock(&held.lock);
-    holds = held.operations > 0 ? is_held(address) : fill_held(address, place);
+    holds = held.operations > 0 ? is_held(first) : fill_held(first, &b->place);
     held.operations += holds;
     pthread_mutex_unlock(&held.lock);
     return holds;

@@ -41,12 +41,12 @@ extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 pw_memory_place pw_memory_look(const void *address);
 
 /*
- * Keeps in mind that the GPU memory at this address stays, since an operation is under way that will write there: no
+ * Keeps in mind that a buffer in GPU memory stays where it is, since an operation is under way that will access it: no
  * address in its allocation is asked about until the operation is over, and pw_memory_release is called for it. False:
- * another allocation is kept in mind, or the driver does not say where this one begins and ends. `place`: what
- * pw_memory_place_of has said of the address.
+ * another allocation is kept in mind, or the driver does not say where this one begins and ends. The buffer's place is
+ * what pw_memory_place_of has said of its first byte.
  */
-bool pw_memory_hold(const void *address, const pw_memory_place *place);
+bool pw_memory_hold(const pw_buffer *buffer);
 void pw_memory_release(void);
 
 /* Whether a CUDA driver is in use in the process. Looks for one if none was seen yet. */

@@ -66,9 +66,8 @@ bool pw_gpu_allocation_of(const void *address, const pw_gpu *gpu, uintptr_t *beg
     pw_gpu_scope scope;
     bool found;
 
-    if (!pw_cu.address_range ||
-        pw_cu.pointer_attributes(1, attributes, values, pw_cu_address(address)) != PW_CU_OK || !(allocated & 0xff) ||
-        pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (!pw_cu.address_range || pw_cu.pointer_attributes(1, attributes, values, pw_cu_address(address)) != PW_CU_OK ||
+        !(allocated & 0xff) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return false;
     found = pw_cu.address_range(&base, &all, pw_cu_address(address)) == PW_CU_OK;
     pw_gpu_leave(&scope);

@@ -169,14 +169,10 @@ static void lead(tally *t, const known *k, const known *own)
     t->leading = k == own ? &t->beyond : k;
 }
 
-/* The program leaves its buffers where they are during the call, so blocks in the allocation of this one need no more
- * questions. */
+/* Buffers stay where they are during the call, so blocks in the allocation of this one need no more questions. */
 static void hold(tally *t, const known *k)
 {
-    const pw_buffer *b = &k->m.buffer;
-
-    if (k->how == IS_STAGED && is_device(&k->m))
-        t->holds = pw_memory_hold((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset), &b->place);
+    t->holds = k->how == IS_STAGED && is_device(&k->m) && pw_memory_hold(&k->m.buffer);
 }
 
 /* Looks at all blocks, also if some cannot be staged. `is_joined`: the first is known. */

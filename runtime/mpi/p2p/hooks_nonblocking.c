@@ -70,13 +70,10 @@ static int finish_move(pw_pending *p, const MPI_Status *status)
     return rc;
 }
 
-/* Until a receive is over, the program leaves its buffer where it is. With a single receive there is nothing to gain. */
+/* Until a receive is over, its buffer stays where it is. With a single receive there is nothing to gain. */
 static void hold(transfer *t)
 {
-    const pw_buffer *b = &t->in.buffer;
-
-    t->holds = pw_inbound_takers() > 1 &&
-               pw_memory_hold((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset), &b->place);
+    t->holds = pw_inbound_takers() > 1 && pw_memory_hold(&t->in.buffer);
 }
 
 static void let_go(transfer *t)

@@ -94,8 +94,8 @@ static bool is_modelled(const pw_message *m)
            !m->entry->layout || m->entry->size >= m->entry->blocks * LEAST_WHOLE;
 }
 
-/* Whether a message may go directly without being told to: a peer's GPU has opened or would open memory of this process.
- * A receiver that does not is known after its first message (runtime/exchange/direct.h). */
+/* Whether a message may go directly without being told to: a peer's GPU has opened or would open memory of this
+ * process. A receiver that does not is known after its first message (runtime/exchange/direct.h). */
 static bool is_welcome(const pw_message *m)
 {
     return pw_segment_wants_replicas() && is_modelled(m);
