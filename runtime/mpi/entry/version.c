@@ -11,17 +11,20 @@
 
 #if PW_MPI_STANDARD_ABI
 bool pw_mpi_is_open_mpi, pw_mpi_is_mpich;
-
-void pw_version_find(void)
-{
-    pw_mpi_is_open_mpi = pw_version_behind(PW_VERSION_OPEN_MPI) > 0;
-    pw_mpi_is_mpich = pw_version_behind(PW_VERSION_MPICH) > 0;
-}
-#else
-void pw_version_find(void)
-{
-}
 #endif
+bool pw_mpi_forgets_status;
+
+/* Tests have seen 4.2.3, 4.3.2, 5.0.0 and 5.0.2 forget, and 4.0.2 and 4.1.3 not. */
+void pw_version_find(void)
+{
+    int mpich = pw_version_behind(PW_VERSION_MPICH);
+
+#if PW_MPI_STANDARD_ABI
+    pw_mpi_is_open_mpi = pw_version_behind(PW_VERSION_OPEN_MPI) > 0;
+    pw_mpi_is_mpich = mpich > 0;
+#endif
+    pw_mpi_forgets_status = !PW_MPI_IS_OPEN_MPI && (mpich == 0 || mpich >= 4002);
+}
 
 int pw_version_behind(const char *name)
 {

@@ -6,6 +6,7 @@
  */
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/inbound.h"
+#include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"
@@ -168,10 +169,11 @@ static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status 
     }
 }
 
-/* Returns whether a receive that a GPU may read is the operation at this place. */
-static bool is_read_by_gpu(const pw_pending *p)
+/* Returns whether a receive that a GPU may read is the operation at this place, and MPI may be asked for it before it
+ * completes it. */
+static bool is_gathered(const pw_pending *p)
 {
-    return p && p->active && p->ops->is_read_by_gpu;
+    return p && p->active && p->ops->is_read_by_gpu && !(is_persistent(p) && pw_mpi_forgets_status);
 }
 
 /* Makes MPI go on until it has completed the receives that a GPU may read of other processes, and gathers these reads
@@ -187,7 +189,7 @@ static void gather_reads(const pw_batch *b)
         return;
     pw_gpu_foreign_gather(PW_GATHER_ALL);
     for (int i = 0; i < b->n && rc == MPI_SUCCESS; i++)
-        for (int flag = !is_read_by_gpu(b->ops[i]); !flag && rc == MPI_SUCCESS; pw_gpu_foreign_look()) {
+        for (int flag = !is_gathered(b->ops[i]); !flag && rc == MPI_SUCCESS; pw_gpu_foreign_look()) {
             rc = PMPI_Request_get_status(b->requests[i], &flag, &status);
             if (++tries % PATIENCE == 0)
                 sched_yield();

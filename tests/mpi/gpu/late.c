@@ -287,6 +287,15 @@ static void both_ways(flight *out, flight *in)
     PMPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void check_status(const MPI_Status *status, int tag, int parts)
+{
+    int n = -1;
+
+    MPI_Get_count(status, part, &n);
+    CHECK(status->MPI_SOURCE == 0 && status->MPI_TAG == tag && n == parts,
+          "status of message %d: from %d, tag %d, %d parts", tag, status->MPI_SOURCE, status->MPI_TAG, n);
+}
+
 /* Receives that are persistent, among them longer ones than what comes, and one that is too short. */
 static void of_other_lengths(flight *f)
 {
@@ -314,6 +323,8 @@ static void of_other_lengths(flight *f)
             MPI_Irecv(f->m[0].at, round < ROUNDS - 1 ? 16 : SHORT / 2, part, 0, 0, comm, &f->requests[0]);
             rc = MPI_Waitall(FLIGHT, f->requests, statuses);
             CHECK((rc == MPI_SUCCESS) == (round < ROUNDS - 1), "other lengths, round %u: %d", round, rc);
+            for (int i = 1; i < FLIGHT && rc == MPI_SUCCESS; i++)
+                check_status(&statuses[i], i, i < 3 ? SHORT : 16);
             MPI_Waitall(FLIGHT, f->requests, test_ignored()); /* others may still be pending after an error */
             for (int i = 1; i < FLIGHT; i++)
                 judge(&f->m[i], 400 + 10 * round + (unsigned)i, i < 3 ? BYTES / 2 : BYTES, "other lengths");
