@@ -10,7 +10,8 @@
  *
  * If an own read asks for bytes in the segment of a process that has Packwright (peers.h), no system call copies them.
  * An expected message is unpacked from there into the user's buffer. Anything else, such as a message into a contiguous
- * buffer, is copied to where the MPI wants it. The system copies bytes that lie elsewhere.
+ * buffer, is copied to where the MPI wants it. The system copies bytes that lie elsewhere, and what comes into several
+ * pieces of memory, unless it cannot read the bytes.
  *
  * FALCON-X (Hashmi et al., "FALCON-X: Zero-copy MPI Derived Datatype Processing on Modern CPU and GPU Architectures",
  * JPDC 2020) shares the user's own buffers by a kernel module, XPMEM, inside the MPI.
@@ -24,6 +25,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -143,15 +145,35 @@ static ssize_t read_for_mpi(pw_inbound *in, pid_t pid, const struct iovec *local
     return n == (ssize_t)to.iov_len ? (ssize_t)local->iov_len : n;
 }
 
+/* Carries out an own read into a list of pieces that the system has refused, because the bytes are of a stand-in
+ * without pages. They come to memory of this process at once, and the system spreads them from there. */
+static ssize_t read_into_list(pid_t pid, const struct iovec *local, unsigned long nlocal, const struct iovec *remote)
+{
+    struct iovec all = {malloc(remote->iov_len), remote->iov_len};
+    ssize_t n = all.iov_base ? read_for_mpi(NULL, pid, &all, remote) : -1;
+    int error;
+
+    if (n > 0) {
+        all.iov_len = (size_t)n;
+        n = read_by_system(getpid(), local, nlocal, &all, 1, 0);
+    }
+    error = errno;
+    free(all.iov_base);
+    errno = error;
+    return n;
+}
+
 __attribute__((visibility("default"))) ssize_t process_vm_readv(pid_t pid, const struct iovec *local,
                                                                 unsigned long nlocal, const struct iovec *remote,
                                                                 unsigned long nremote, unsigned long flags)
 {
-    bool may_be = nlocal == 1 && nremote == 1 && flags == 0;
+    bool may_be = nremote == 1 && flags == 0, is_single = may_be && nlocal == 1;
     bool is_own = may_be && pw_segment_is_open() && is_of_mpi(__builtin_return_address(0));
-    pw_inbound *in = may_be ? pw_inbound_at(local->iov_base) : NULL;
+    pw_inbound *in = is_single ? pw_inbound_at(local->iov_base) : NULL;
+    ssize_t n;
 
-    return (is_own || in) && local->iov_len == remote->iov_len
-               ? read_for_mpi(in, pid, local, remote)
-               : read_by_system(pid, local, nlocal, remote, nremote, flags);
+    if (is_single && (is_own || in) && local->iov_len == remote->iov_len)
+        return read_for_mpi(in, pid, local, remote);
+    n = read_by_system(pid, local, nlocal, remote, nremote, flags);
+    return n < 0 && errno == EFAULT && is_own && nlocal > 1 ? read_into_list(pid, local, nlocal, remote) : n;
 }
