@@ -208,7 +208,6 @@ static void adopt(pw_site *s, const pw_site *lead, int won, int64_t round)
     float uses = lead->uses_a_round > 0 ? (float)lead->uses_a_round : 1;
     int usual = way_of(s, won), own = PW_TRIAL_USUAL;
 
-    s->way[PW_TRIAL_USUAL] = (uint8_t)usual;
     for (int i = s->trial.n - 1; i >= 0; i--) {
         if (s->way[i] == NONE)
             continue;
@@ -216,6 +215,7 @@ static void adopt(pw_site *s, const pw_site *lead, int won, int64_t round)
         if (found->slots[i].result > 0)
             atomic_store_explicit(&s->cells[s->way[i]].tried, found->slots[i].result / uses, memory_order_relaxed);
     }
+    s->way[PW_TRIAL_USUAL] = (uint8_t)usual;
     if (s != lead)
         pw_trial_follow(&s->trial, found, own);
     atomic_store_explicit(&s->chosen, usual, memory_order_relaxed);
@@ -271,6 +271,7 @@ static void meet(pw_site *lead, pw_site *s)
     if (lead == s || lead->nwith == PW_ROUND_SITES)
         return;
     lead->with[lead->nwith++] = s;
+    lead->trial.differs |= way_of(s, lead->trial.own) != s->way[PW_TRIAL_USUAL];
     for (int i = 1; i < s->trial.n && i < lead->trial.n; i++)
         if (s->way[i] != NONE)
             pw_trial_admit(&lead->trial, i, s->trial.slots[i].ratio);

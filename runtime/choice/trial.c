@@ -177,7 +177,7 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
     if (!t->slots[slot].possible || v->turns[slot] == PW_TRIAL_TURNS)
         return false;
     if (slot == t->own)
-        return keeps_up(v, v->turns[slot] > 0 ? slot : PW_TRIAL_USUAL);
+        return t->differs && keeps_up(v, v->turns[slot] > 0 ? slot : PW_TRIAL_USUAL);
     if ((v->turns[slot] > 0 && !keeps_up(v, slot)) || (is_repetition(t) && !t->slots[slot].again))
         return false;
     return PW_TRIAL_ROUNDS * loss_of(t, v, slot) <= left_of_budget(t, v);
@@ -259,6 +259,7 @@ void pw_trial_open(pw_trial *t, pw_trial_record *record)
 {
     t->record = record;
     t->last.step = -1;
+    t->differs = false;
 }
 
 bool pw_trial_is_decided(const pw_trial *t)
@@ -372,16 +373,19 @@ static void conclude(pw_trial *t, const view *v, int found)
 {
     float best = v->time[found] > 0 ? v->time[found] : v->time[v->best];
 
-    for (int i = 0; i < t->n && best > 0; i++)
-        if (v->time[i] > 0) {
-            pw_trial_slot *s = &t->slots[i];
-            float ratio = v->time[i] / best;
+    for (int i = 0; i < t->n && best > 0; i++) {
+        float time = v->time[i] == 0 && i == t->own ? v->time[PW_TRIAL_USUAL] : v->time[i];
 
-            s->result = v->time[i];
+        if (time > 0) {
+            pw_trial_slot *s = &t->slots[i];
+            float ratio = time / best;
+
+            s->result = time;
             if ((t->windows == 0 || is_early(t->record, i)) && ratio > s->ratio)
                 ratio = fmaxf(s->ratio, ratio / cold);
             s->ratio = ratio;
         }
+    }
     t->slots[PW_TRIAL_USUAL].ratio = 1;
 }
 

@@ -9,7 +9,7 @@
  * found. The other slots are ways, in an order that all sites share that may meet in a round. Where the messages of
  * several sites complete together, their times cannot be told apart, so one of them leads: all take the slot of its
  * trial, as far as they can, and its verdict is theirs (site.h). So slots are compared and not ways, and slot 0 stands
- * for "every site as outside of windows".
+ * for "every site as outside of windows". The slot of the way that it stands for is tried only where that differs.
  *
  * All ranks of a node judge a window together. Its *record* lies in memory that they share. Each rank adds its times to
  * the record's sums, and whoever comes first to a step of the window decides from the sums what all ranks take in it,
@@ -78,6 +78,7 @@ typedef struct pw_trial {
     int n;                   /* slots */
     int own;                 /* the slot whose way slot 0 stands for */
     int safe;                /* the slot that wins unless another one is clearly better */
+    bool differs;            /* in the window's rounds some site takes another way in slot `own` than in slot 0 */
     float guessed;           /* what a round of slot 0 was guessed to take; 0: not known */
     int windows;             /* that are over */
     int64_t begin;           /* the first round of the window that is under way or comes next */

@@ -181,6 +181,37 @@ static void a_trial_finds_the_best(void **state)
     assert_true(s->cells[0].tried == 300000 && s->cells[2].tried == 100000);
 }
 
+/* Runs the rounds of the first window, and returns how many lie in it. */
+static int rounds_of_window(const pw_site_key *k, const pw_site_question *q, const double *times, pw_site **s)
+{
+    int in_window = 0;
+
+    for (int i = 0; i < 60; i++) {
+        pw_round now = {.n = 0};
+        int way = pw_site_take(k, q, &now, NULL, s);
+
+        in_window += now.lead != NULL;
+        pw_round_end(&now, times[way]);
+    }
+    return in_window;
+}
+
+/* Where all sites of a round mean the same by their usual way, that takes two turns in a window and not four; and what
+ * is said of it is what it took, also if another one has won. */
+static void what_is_usual_has_one_slot(void **state)
+{
+    mock m = {.costs = {10000, 11000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000), other = key(2, 1000);
+    pw_site *s;
+
+    (void)state;
+    assert_true(rounds_of_window(&k, &q, (double[]){100000, 200000}, &s) <= 4 * PW_TRIAL_ROUNDS);
+    assert_true(s->cells[0].tried == 100000 && s->cells[1].tried == 200000);
+    rounds_of_window(&other, &q, (double[]){200000, 100000}, &s);
+    assert_true(s->cells[0].tried == 200000 && s->cells[1].tried == 100000);
+}
+
 /* Within a round, and while operations of a round are in flight, a site keeps its way. */
 static void a_round_has_one_way(void **state)
 {
@@ -387,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup(costs_are_asked_for_again, reset),
         cmocka_unit_test_setup(who_remembers_must_ask_again, reset),
         cmocka_unit_test_setup(a_trial_finds_the_best, reset),
+        cmocka_unit_test_setup(what_is_usual_has_one_slot, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
         cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),
