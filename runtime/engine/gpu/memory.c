@@ -122,7 +122,8 @@ static bool is_known_host(const void *address, uintptr_t *slot, uintptr_t region
 
 enum { REST = 256 /* operations that ask for nothing after one whose allocation the driver did not tell */ };
 
-/* The singleton: the allocation in which operations are under way. The lock guards all writes. */
+/* The singleton: the allocation in which operations are under way. The lock guards all writes. Whoever reads a field of
+ * the next allocation finds the version that came before it. */
 static struct {
     pthread_mutex_t lock;
     int operations, rest;
@@ -134,8 +135,8 @@ static struct {
 
 static bool is_held(const void *address)
 {
-    return (uintptr_t)address - atomic_load_explicit(&held.begin, memory_order_relaxed) <
-           atomic_load_explicit(&held.bytes, memory_order_relaxed);
+    return (uintptr_t)address - atomic_load_explicit(&held.begin, memory_order_acquire) <
+           atomic_load_explicit(&held.bytes, memory_order_acquire);
 }
 
 /* Whether the address lies in the allocation, and did so until after its place was read. */
@@ -146,16 +147,14 @@ static bool find_held(const void *address, pw_memory_place *place)
     if (version % 2 == 0 || !is_held(address))
         return false;
     *place = (pw_memory_place){.kind = PW_PLACE_DEVICE,
-                               .device = atomic_load_explicit(&held.device, memory_order_relaxed),
-                               .gpu = atomic_load_explicit(&held.gpu, memory_order_relaxed)};
-    atomic_thread_fence(memory_order_acquire);
+                               .device = atomic_load_explicit(&held.device, memory_order_acquire),
+                               .gpu = atomic_load_explicit(&held.gpu, memory_order_acquire)};
     return atomic_load_explicit(&held.version, memory_order_relaxed) == version;
 }
 
 static void next_version(void)
 {
     atomic_fetch_add_explicit(&held.version, 1, memory_order_release);
-    atomic_thread_fence(memory_order_release);
 }
 
 static bool fill_held(const void *address, const pw_memory_place *place)
@@ -166,10 +165,10 @@ static bool fill_held(const void *address, const pw_memory_place *place)
         held.rest = held.rest > 0 ? held.rest - 1 : REST;
         return false;
     }
-    atomic_store_explicit(&held.begin, begin, memory_order_relaxed);
-    atomic_store_explicit(&held.bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&held.device, place->device, memory_order_relaxed);
-    atomic_store_explicit(&held.gpu, place->gpu, memory_order_relaxed);
+    atomic_store_explicit(&held.begin, begin, memory_order_release);
+    atomic_store_explicit(&held.bytes, bytes, memory_order_release);
+    atomic_store_explicit(&held.device, place->device, memory_order_release);
+    atomic_store_explicit(&held.gpu, place->gpu, memory_order_release);
     next_version();
     return true;
 }
