@@ -60,13 +60,13 @@ bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most)
     return false;
 }
 
-/* Returns the slot of the block that has been idle longest. NULL: no block is idle. */
-static pw_idle_slot *find_oldest(pw_idle *idle, int *shelf)
+/* Returns the slot of the block on shelves `first` to `end` - 1 that has been idle longest. NULL: none is idle. */
+static pw_idle_slot *find_oldest(pw_idle *idle, int first, int end, int *shelf)
 {
     pw_idle_slot *oldest = NULL;
     uint64_t least = UINT64_MAX;
 
-    for (int at = 0; at < idle->shelves; at++)
+    for (int at = first; at < end; at++)
         for (int i = 0; i < PW_IDLE_KEPT; i++) {
             pw_idle_slot *slot = &idle->slots[at][i];
             uint64_t since = atomic_load_explicit(&slot->since, memory_order_relaxed);
@@ -85,13 +85,20 @@ void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf)
     void *block = NULL;
 
     while (!block && pw_idle_bytes(idle) > most) {
-        pw_idle_slot *slot = find_oldest(idle, shelf);
+        pw_idle_slot *slot = find_oldest(idle, 0, idle->shelves, shelf);
 
         if (!slot)
             break;
         block = take_from(idle, slot, *shelf);
     }
     return block;
+}
+
+void *pw_idle_shorter(pw_idle *idle, int than, int *shelf)
+{
+    pw_idle_slot *slot = find_oldest(idle, than - than % PW_SIZE_CLASSES, than, shelf);
+
+    return slot ? take_from(idle, slot, *shelf) : NULL;
 }
 
 void *pw_idle_stale(pw_idle *idle, int shelf)

@@ -74,6 +74,9 @@ bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most);
 /* If more than `most` bytes are idle, takes the block that has been idle longest, for the caller to free, and sets its
  * shelf. Else returns NULL. */
 void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf);
+/* Takes the block that has been idle longest of the shelves of this kind with shorter blocks, for the caller to free,
+ * and sets its shelf. NULL: there is none. */
+void *pw_idle_shorter(pw_idle *idle, int than, int *shelf);
 /* Takes a block of this shelf that lies idle for too long, for the caller to free: since as many puts as it has pages,
  * and PW_IDLE_PUTS more. So pages that come and go cost a put less than one page fault. NULL: there is none. */
 void *pw_idle_stale(pw_idle *idle, int shelf);

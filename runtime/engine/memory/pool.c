@@ -60,12 +60,35 @@ static void touch(char *buffer, int64_t bytes)
         *(volatile char *)(buffer + at) = 0;
 }
 
+static void release(void *buffer)
+{
+    if (!pw_source_give(buffer))
+        free(buffer);
+}
+
+/* A new buffer takes the place of idle shorter ones that have as many bytes: most programs that send longer messages
+ * than before no longer send those. Where one does, it pays for its shorter buffers once more. */
+static void release_shorter(int shelf)
+{
+    void *buffer;
+    int shorter;
+
+    for (int64_t bytes = pw_idle_shelf_bytes(shelf); bytes > 0; bytes -= pw_idle_shelf_bytes(shorter)) {
+        buffer = pw_idle_shorter(&pool.idle, shelf, &shorter);
+        if (!buffer)
+            return;
+        release(buffer);
+    }
+}
+
 static void *allocate(pw_pool_side side, int class)
 {
     int64_t bytes = pw_size_class_bytes(class);
     size_t align = class + PW_SIZE_FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
-    void *buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
+    void *buffer;
 
+    release_shorter(pw_idle_shelf(side, class));
+    buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
         return NULL;
     if (align > LINE)
@@ -74,12 +97,6 @@ static void *allocate(pw_pool_side side, int class)
         touch(buffer, bytes);
     atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
     return buffer;
-}
-
-static void release(void *buffer)
-{
-    if (!pw_source_give(buffer))
-        free(buffer);
 }
 
 void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
