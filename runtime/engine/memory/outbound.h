@@ -7,10 +7,11 @@
  * longer than everything else. A non-temporal store does not wait (3 ns), but the next reader finds the line in DRAM
  * instead of a cache, which costs it 5 ns more.
  *
- * So this file times plain stores for every 16th message of medium length. Where they cost more than the detour, the
- * sender packs into memory that only its core uses, and streams the message from there to the memory that MPI gets. One
- * rule holds for the process. Other messages are written directly: short ones are read by the sender itself, and long
- * ones leave the receiver's caches before they are written again; so are all where the processor has no such stores.
+ * So this file times plain stores for a part of every 16th message of medium length. Where they cost more than the
+ * detour, the sender packs into memory that only its core uses, and streams the message from there to the memory that
+ * MPI gets. One rule holds for the process. Other messages are written directly: short ones are read by the sender
+ * itself, and long ones leave the receiver's caches before they are written again; so are all where the processor has
+ * no such stores.
  *
  * All functions are thread safe. PACKWRIGHT_STREAMING turns this off, or on for every message.
  */

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 enum {
-    SIDES = PW_POOL_SCRATCH + 1,
+    SIDES = PW_POOL_OUTBOUND + 1,
     OWN = 16,     /* buffers of the smallest class that each thread keeps for itself */
     CELLS = 4096, /* idle cells of one thread */
     LINE = 64,

@@ -11,9 +11,8 @@
 /* Buffers of messages that leave this rank (PW_POOL_OUTBOUND), which other cores read, are kept apart from those that
  * only this process reads: so the lines of the latter are in no other core's caches when they are written
  * (runtime/engine/memory/outbound.h). Outbound buffers lie where other processes can read them (source.h), if
- * there is such memory. PW_POOL_SCRATCH is memory that the taker writes and reads at once. A receive's buffer often
- * gets no pages, since its message is unpacked from the sender's memory; so they do not take turns. */
-typedef enum pw_pool_side { PW_POOL_OWN, PW_POOL_OUTBOUND, PW_POOL_SCRATCH } pw_pool_side;
+ * there is such memory. */
+typedef enum pw_pool_side { PW_POOL_OWN, PW_POOL_OUTBOUND } pw_pool_side;
 
 /* Takes a buffer of at least `bytes` bytes, aligned to a cache line. NULL: out of memory, or more than 2^40 bytes. */
 void *pw_pool_take_from(pw_pool_side side, int64_t bytes);

@@ -19,6 +19,8 @@ const pw_strategy pw_strategy_native = {.take = NULL};
  * unpacks from such a buffer.
  */
 
+enum { TILE = 32 << 10 /* fits the caches next to a core, beside what is packed */ };
+
 static pw_pool_side side_of(const pw_staging *s)
 {
     return s->role == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
@@ -40,20 +42,45 @@ static pw_status packed_take(pw_staging *s)
     return PW_OK;
 }
 
-/* A message that is to be streamed is packed first into memory that this core has in its caches and no other has seen.
- */
+/* Returns how many packed bytes are streamed, or timed, at once: whole objects if they are short, and parts of longer
+ * ones if the kernel can move parts. Otherwise it is all bytes. */
+static int64_t tile_of(const pw_buffer *b)
+{
+    int64_t size = b->layout->size;
+
+    if (size <= TILE)
+        return TILE / size * size;
+    return b->layout->parts ? TILE : b->bytes;
+}
+
+/* Packs a tile at a time into memory that this core has in its caches and no other has seen, and writes it to `data`
+ * from there. Of a message that is probed only the first tile takes that way. */
+static void pack_apart(const pw_buffer *b, char *data, pw_outbound_path path)
+{
+    int64_t most = tile_of(b), tile = most < b->bytes ? most : b->bytes, at = 0;
+    void *scratch = pw_pool_take(tile);
+
+    while (scratch && at < b->bytes && (at == 0 || path == PW_OUTBOUND_STREAMED)) {
+        int64_t n = b->bytes - at < tile ? b->bytes - at : tile;
+
+        pw_layout_pack_part(b->layout, b->base, at, at + n, scratch);
+        pw_outbound_write(path, data + at, scratch, n);
+        at += n;
+    }
+    pw_pool_give(scratch, tile);
+    pw_layout_pack_part(b->layout, b->base, at, b->bytes, data + at);
+}
+
 static pw_status packed_pack(pw_staging *s)
 {
     pw_outbound_path path = pw_outbound_path_of(s->buffer.bytes);
-    void *scratch = path == PW_OUTBOUND_DIRECT ? NULL : pw_pool_take_from(PW_POOL_SCRATCH, s->buffer.bytes);
 
-    pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, scratch ? scratch : s->data);
-    if (scratch) {
-        pw_outbound_write(path, s->data, scratch, s->buffer.bytes);
-        pw_pool_give_to(PW_POOL_SCRATCH, scratch, s->buffer.bytes);
-        if (path == PW_OUTBOUND_STREAMED)
-            atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
-    }
+    if (path == PW_OUTBOUND_DIRECT)
+        pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
+    else
+        pack_apart(&s->buffer, s->data, path);
+    if (path == PW_OUTBOUND_STREAMED)
+        atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
     if (s->buffer.bytes >= PW_LEAST_READ) {
         pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
         pw_sharing_note_message(s->buffer.bytes);

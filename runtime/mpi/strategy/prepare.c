@@ -20,7 +20,7 @@ static pw_layout *layout_of(const pw_entry *entry)
  * which takes longer than moving the object. */
 static void make_staging(int64_t bytes)
 {
-    static const pw_pool_side sides[] = {PW_POOL_OWN, PW_POOL_OUTBOUND, PW_POOL_SCRATCH};
+    static const pw_pool_side sides[] = {PW_POOL_OWN, PW_POOL_OUTBOUND};
 
     if (bytes < PW_LEAST_READ || bytes > pw_env_size(PW_ENV_STAGING))
         return;
