@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* For what every call does, also in wrappers, which are compiled to be short. */
+#define PW_GATE_INLINE inline __attribute__((always_inline))
+
 /* What a hook tells its wrapper to do. */
 typedef enum pw_verdict {
     PW_PASS,  /* call the next function with the caller's arguments */
@@ -56,7 +59,7 @@ extern _Atomic int64_t pw_gate_unfinished;
  */
 extern _Atomic unsigned pw_gate_deaths;
 
-static inline unsigned pw_gate_deaths_now(void)
+static PW_GATE_INLINE unsigned pw_gate_deaths_now(void)
 {
     return atomic_load_explicit(&pw_gate_deaths, memory_order_acquire);
 }
@@ -66,17 +69,17 @@ static inline void pw_gate_count_death(void)
     atomic_fetch_add_explicit(&pw_gate_deaths, 1, memory_order_release);
 }
 
-static inline bool pw_gate_has_unfinished(void)
+static PW_GATE_INLINE bool pw_gate_has_unfinished(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) != 0;
 }
 
-static inline bool pw_gate_has_orphans(void)
+static PW_GATE_INLINE bool pw_gate_has_orphans(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) % PW_GATE_DEFERRED != 0;
 }
 
-static inline bool pw_gate_has_deferred(void)
+static PW_GATE_INLINE bool pw_gate_has_deferred(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) >= PW_GATE_DEFERRED;
 }
@@ -114,7 +117,7 @@ bool pw_gate_is_inside(uintptr_t mark);
 bool pw_gate_enter_slow(uintptr_t mark);
 
 /* Whether hooks are asked and no wrapped call of this thread is under way. */
-static inline bool pw_gate_is_open(void)
+static PW_GATE_INLINE bool pw_gate_is_open(void)
 {
     return __builtin_expect(!pw_gate_inside, 1) &&
            __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN, 1);
@@ -123,7 +126,7 @@ static inline bool pw_gate_is_open(void)
 /* For calls that may add a deferred send, or that no other process waits for: they look after deferred sends
  * themselves.
  */
-static inline bool pw_gate_enter_deferring(pw_gate_mark *mark)
+static PW_GATE_INLINE bool pw_gate_enter_deferring(pw_gate_mark *mark)
 {
     mark->itself = (uintptr_t)mark;
     if (!pw_gate_is_open())
@@ -146,7 +149,7 @@ static inline bool pw_gate_enter(pw_gate_mark *mark)
     return true;
 }
 
-static inline void pw_gate_leave_as(bool posted)
+static PW_GATE_INLINE void pw_gate_leave_as(bool posted)
 {
     if (__builtin_expect(pw_gate_judged, 0))
         pw_parts_leaves(posted);
@@ -155,7 +158,7 @@ static inline void pw_gate_leave_as(bool posted)
 }
 
 /* To be called by a wrapper whose hook has left the call to MPI. */
-static inline void pw_gate_pass(void)
+static PW_GATE_INLINE void pw_gate_pass(void)
 {
     if (__builtin_expect(pw_gate_judged, 0))
         pw_parts_passes();

@@ -159,7 +159,7 @@ void pw_pending_sweep(bool wait);
 void pw_pending_sweep_comm(MPI_Comm comm);
 
 /* Called on the way out of every wrapped call: checks cheaply whether there are orphans. */
-static inline void pw_pending_pass(void)
+static PW_GATE_INLINE void pw_pending_pass(void)
 {
     if (pw_gate_has_orphans())
         pw_pending_sweep(false);
