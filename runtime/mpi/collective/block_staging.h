@@ -73,9 +73,6 @@ static inline bool pw_block_staging_may_expect(const pw_side *side, bool device)
     return device && side->use == PW_USE_WRITE && side->channel;
 }
 
-/* Memory that is expected is aligned so, where that is possible. */
-enum { PW_EXPECTED_ALIGN = 64 };
-
 static inline pw_run *pw_block_staging_runs(pw_block_staging *b)
 {
     return b->many ? b->many : &b->one;

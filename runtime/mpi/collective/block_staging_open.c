@@ -146,16 +146,10 @@ static int64_t unit_of(const pw_side *side, const pw_message *m)
     return is_typed(side) ? 1 : m->entry->size;
 }
 
-/* The place of a block in the staging buffer, where the blocks before it end at `at`. Long ones that are exchanged lie
- * so that they can be unpacked as they come. */
+/* The place of a block in the staging buffer, where the blocks before it end at `at`. */
 static int64_t place_of(const pw_side *side, int i, const pw_message *m, int64_t at)
 {
-    bool aligns = side->form >= PW_SIDE_VARYING && PW_EXPECTED_ALIGN % unit_of(side, m) == 0 &&
-                  m->buffer.bytes >= PW_LEAST_READ && pw_block_staging_may_expect(side, is_device(m));
-
-    if (side->form == PW_SIDE_EQUAL)
-        return i * m->buffer.bytes;
-    return aligns ? (at + PW_EXPECTED_ALIGN - 1) / PW_EXPECTED_ALIGN * PW_EXPECTED_ALIGN : at;
+    return side->form == PW_SIDE_EQUAL ? i * m->buffer.bytes : at;
 }
 
 static void lead(tally *t, const known *k, const known *own)
