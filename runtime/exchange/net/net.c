@@ -4,6 +4,8 @@
  */
 #include "runtime/exchange/net/net.h"
 
+#include "base/hash.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,16 +280,6 @@ static void net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t 
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* FNV-1a. */
-static uint64_t number_of(const uint8_t *key, size_t bytes)
-{
-    uint64_t number = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++)
-        number = (number ^ key[i]) * 0x100000001b3u;
-    return number;
-}
-
 static bool pack_key(ucp_mem_h memory, pw_net_key *out)
 {
     void *data;
@@ -298,7 +290,7 @@ static bool pack_key(ucp_mem_h memory, pw_net_key *out)
     if (bytes <= PW_NET_KEY_BYTES) {
         memcpy(out->data, data, bytes);
         out->bytes = (uint32_t)bytes;
-        out->number = number_of(out->data, bytes);
+        out->number = pw_hash_bytes(out->data, bytes).lo;
     }
     ucp_rkey_buffer_release(data);
     return bytes <= PW_NET_KEY_BYTES;
