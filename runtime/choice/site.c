@@ -150,8 +150,8 @@ static float guess_of(const pw_round *r)
     float sum = 0;
 
     for (int i = 0; i < r->n; i++)
-        sum += fmaxf(r->sites[i]->cells[r->sites[i]->way[PW_TRIAL_USUAL]].total, 0);
-    return r->n > 0 ? sum * (float)r->count / (float)r->n : 0;
+        sum += (float)r->sites[i]->own_uses * fmaxf(r->sites[i]->cells[r->sites[i]->way[PW_TRIAL_USUAL]].total, 0);
+    return sum;
 }
 
 void pw_round_end(pw_round *r, double ns)
