@@ -2,6 +2,7 @@
  * A put that was moved is remembered by its types and counts: the next one like it looks nothing up, which shows in the
  * locks that it does without, and must not be taken for another one. A tool below sees what MPI has to put.
  */
+#include "tests/mpi/one_sided/window.h"
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/handles.h"
 #include "tests/mpi/support/harness.h"
@@ -9,7 +10,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The window ends within a page, so that MPIs that do not look can write a little beyond it. */
 enum { SHORT = 64, LONG = 512, SPAN = 2 * LONG - 1, ROOM = 2 * SPAN + 12, WARM = 40, OFTEN = 100, MOVED = 0, LEFT = 1 };
@@ -132,19 +132,8 @@ static void origin(void)
 
 static void check_all(void)
 {
-    int rank;
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     out = calloc(ROOM, sizeof *out);
-    MPI_Win_allocate(ROOM * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    memset(memory, 0, ROOM * sizeof *memory);
-    MPI_Win_lock_all(0, win);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0)
-        origin();
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_unlock_all(win);
-    MPI_Win_free(&win);
+    window_run(ROOM * sizeof *memory, sizeof *memory, &memory, &win, origin);
     free(out);
 }
 

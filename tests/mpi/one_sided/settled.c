@@ -3,12 +3,12 @@
  * another type, and not for one of a new type with the handle of a type that was freed. A tool below sees what MPI has
  * to put, and makes one of the two ways slow, so that trials choose the other.
  */
+#include "tests/mpi/one_sided/window.h"
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/handles.h"
 #include "tests/mpi/support/harness.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* No multiple of OFTEN lies just before a number of uses at which trials come back. */
 enum { SHORT = 8, LONG = 1024, OFTEN = 600, PATIENCE = 20 };
@@ -61,19 +61,9 @@ static void origin(void)
 static void check_all(void)
 {
     double *memory;
-    int rank;
 
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     out = calloc(2 * LONG, sizeof *out);
-    MPI_Win_allocate(2 * LONG * sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
-    memset(memory, 0, 2 * LONG * sizeof *memory);
-    MPI_Win_lock_all(0, win);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0)
-        origin();
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_unlock_all(win);
-    MPI_Win_free(&win);
+    window_run(2 * LONG * sizeof *memory, 1, &memory, &win, origin);
     free(out);
 }
 

@@ -1,6 +1,7 @@
 #include "tests/mpi/one_sided/window.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *window_kind(win_kind kind)
 {
@@ -115,4 +116,20 @@ void epoch_end(epoch *e)
     if (e->ending > LOCK_ALL)
         MPI_Win_unlock_all(e->w->win);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void window_run(MPI_Aint bytes, int unit, double **memory, MPI_Win *win, void (*origin)(void))
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, memory, win);
+    memset(*memory, 0, (size_t)bytes);
+    MPI_Win_lock_all(0, *win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        origin();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_unlock_all(*win);
+    MPI_Win_free(win);
 }

@@ -20,6 +20,10 @@ window window_create(win_kind kind, int nranks);
 void window_free(window *w);
 const char *window_kind(win_kind kind);
 
+/* Runs `origin` on rank 0 while all ranks share a lock on an allocated window of zeroes, with `bytes` bytes a rank and
+ * displacements in units of `unit`, which is then in *win; *memory is this rank's part. Collective. */
+void window_run(MPI_Aint bytes, int unit, double **memory, MPI_Win *win, void (*origin)(void));
+
 typedef enum ending {
     FENCE,
     PSCW,
