@@ -2,8 +2,8 @@
  * What the parameters of collectives look like: one row for each call in its three modes, which names the form of its
  * sides.
  *
- * Of form F, F_PARAMS(pointer, side) are the parameters of a side as hooks have them, F_SIDE(side) says what they mean,
- * F_ARGS(side) passes on what a pw_collective has. Each ends with a comma, so that a side may be missing.
+ * For a form F, F_PARAMS(pointer, side) are the parameters of a side as hooks have them, F_SIDE(side) says what they
+ * mean, F_ARGS(side) passes on what a pw_collective has. Each ends with a comma, so that a side may be missing.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_SHAPES_H
 #define PW_RUNTIME_COLLECTIVE_SHAPES_H
@@ -44,7 +44,7 @@
 #define TYPED_SIDE(side) TYPES_SIDE(side, side##displs)
 #define TYPED_ARGS(side) c->side.buf, c->side.counts, c->side.displs, c->side.types,
 
-/* Of the only call with displacements that are addresses in both forms. */
+/* The form of the only call with displacements that are addresses whether counts are large or not. */
 #define ADDRESSED_PARAMS(pointer, side) \
     pointer side##buf, pw_counts side##counts, const MPI_Aint *side##displs, const MPI_Datatype *side##types,
 #define ADDRESSED_SIDE(side) TYPES_SIDE(side, ((pw_displs){side##displs, true}))
