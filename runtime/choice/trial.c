@@ -248,9 +248,10 @@ static int step_of(pw_trial *t, int step)
     return decided;
 }
 
+/* Threads that share a site may count a round twice, so that one comes to the window with a round before it. */
 static int step_at(const pw_trial *t, int64_t round)
 {
-    int64_t step = (round - t->begin) / PW_TRIAL_ROUNDS;
+    int64_t step = round > t->begin ? (round - t->begin) / PW_TRIAL_ROUNDS : 0;
 
     return step < PW_TRIAL_STEPS ? (int)step : PW_TRIAL_STEPS;
 }

@@ -406,6 +406,24 @@ static void what_cannot_be_is_never_taken(void **state)
     }
 }
 
+static void rounds_before_a_window_are_its_first_step(void **state)
+{
+    const float ratios[] = {1, 1, 1};
+    pw_trial t;
+
+    (void)state;
+    memset(records, 0, sizeof records);
+    pw_trial_init(&t, 3, 1, 1, ratios);
+    t.begin = PW_TRIAL_SECOND;
+    pw_trial_open(&t, &records[1]);
+    for (int64_t round = -1000000; round <= PW_TRIAL_SECOND; round += 4096) {
+        assert_false(pw_trial_is_over(&t, round));
+        assert_int_equal(pw_trial_take(&t, round).step, 0);
+    }
+    for (int i = 0; i < PW_TRIAL_STEPS; i++)
+        assert_int_equal(records[1].steps[i] != 0, i == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +442,7 @@ int main(void)
         cmocka_unit_test(early_turns_are_repeated),
         cmocka_unit_test(only_early_turns_are_repeated),
         cmocka_unit_test(what_cannot_be_is_never_taken),
+        cmocka_unit_test(rounds_before_a_window_are_its_first_step),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
