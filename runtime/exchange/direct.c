@@ -30,7 +30,7 @@ typedef struct channel {
 typedef struct stand_in {
     void *block;
     uint64_t channel;
-    pw_direct_message message; /* bytes 0: there is none */
+    pw_direct_message message; /* of 0 bytes: there is none */
 } stand_in;
 
 /* The singleton. */
@@ -108,24 +108,13 @@ void pw_direct_forget_channels(void)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the addresses that objects touch. False: that is no range of addresses. */
-static bool find_touched(const pw_layout *layout, const void *memory, int64_t count, const void **begin, size_t *all)
+bool pw_direct_is_mapped(const pw_buffer *objects)
 {
     int64_t lo, bytes;
 
-    if (!pw_layout_bounds(layout, count, &lo, &bytes) || bytes <= 0)
-        return false;
-    *begin = (const void *)((uintptr_t)memory + (uintptr_t)lo);
-    *all = (size_t)bytes;
-    return true;
-}
-
-bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count)
-{
-    const void *begin;
-    size_t bytes;
-
-    return find_touched(layout, memory, count, &begin, &bytes) && (pw_heap_holds(begin, bytes) || pw_xpmem_is_shown());
+    return pw_view_bounds(objects, &lo, &bytes) &&
+           (pw_heap_holds((const void *)((uintptr_t)objects->base + (uintptr_t)lo), (size_t)bytes) ||
+            pw_xpmem_is_shown());
 }
 
 bool pw_direct_may_receive(uint64_t key)
@@ -198,7 +187,7 @@ static pw_segment_offer *offer_of(int number)
 {
     const stand_in *s = &direct.many[number];
 
-    return s->message.bytes > 0 ? pw_segment_offer_at(s->block) : NULL;
+    return s->message.objects.bytes > 0 ? pw_segment_offer_at(s->block) : NULL;
 }
 
 void pw_direct_await(int number)
@@ -212,7 +201,7 @@ void pw_direct_await(int number)
 void pw_direct_end(int number)
 {
     stand_in *s = &direct.many[number];
-    int64_t bytes = s->message.bytes, taken;
+    int64_t bytes = s->message.objects.bytes, taken;
     pw_segment_offer *offer = offer_of(number);
     bool touched;
 
@@ -228,28 +217,29 @@ void pw_direct_end(int number)
                    "%lld of %lld bytes were taken from this process's memory%s: messages are packed again",
                    (long long)taken, (long long)bytes, touched ? ", and the stand-in was touched" : "");
     }
-    s->message.bytes = 0;
+    s->message.objects.bytes = 0;
 }
 
 /* Without a text on the board, nobody can read the offer, which then stays empty. */
 static void show(pw_segment_offer *o, const void *block, const pw_direct_message *m)
 {
+    const pw_buffer *b = &m->objects;
     pw_segment_text text = {.address = 0};
-    bool is_readable = !m->layout || pw_board_put(m->layout, &text);
+    bool is_readable = !b->layout || pw_board_put(b->layout, &text);
 
     o->text = text;
     o->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
     atomic_store_explicit(&o->answered, 0, memory_order_relaxed);
-    atomic_store_explicit(&o->memory, (uintptr_t)m->memory, memory_order_relaxed);
-    atomic_store_explicit(&o->count, (uint64_t)m->count, memory_order_relaxed);
-    pw_segment_note(block, is_readable ? (size_t)m->bytes : 0, PW_OFFER_OBJECTS, m->exported);
+    atomic_store_explicit(&o->memory, (uintptr_t)pw_view_origin(b), memory_order_relaxed);
+    atomic_store_explicit(&o->count, (uint64_t)(b->layout ? b->count : b->bytes), memory_order_relaxed);
+    pw_segment_note(block, is_readable ? (size_t)b->bytes : 0, PW_OFFER_OBJECTS, m->exported);
 }
 
 static bool pack(void *of, int64_t at, void *to, int64_t bytes)
 {
-    const pw_direct_message *m = of;
+    const pw_buffer *b = of;
 
-    pw_layout_pack_part(m->layout, m->memory, at, at + bytes, to);
+    pw_layout_pack_part(b->layout, b->base, at, at + bytes, to);
     return true;
 }
 
@@ -263,12 +253,12 @@ void pw_direct_begin(int number, const pw_direct_message *message)
     *m = *message;
     if (!m->make) {
         m->make = pack;
-        m->arg = m;
+        m->arg = &m->objects;
     }
     offer = offer_of(number);
-    pw_lazy_set(s->block, m->bytes, m->make, m->arg);
-    if ((!offer || !is_proven(s->channel, m->bytes)) && !pw_lazy_fill(s->block) && m->make == pack)
-        pw_layout_pack(m->layout, m->memory, m->count, s->block);
+    pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg);
+    if ((!offer || !is_proven(s->channel, m->objects.bytes)) && !pw_lazy_fill(s->block) && m->make == pack)
+        pw_layout_pack(m->objects.layout, m->objects.base, m->objects.count, s->block);
     if (offer)
         show(offer, s->block, m);
 }

@@ -19,7 +19,7 @@
 #ifndef PW_RUNTIME_DIRECT_H
 #define PW_RUNTIME_DIRECT_H
 
-#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/memory/view.h"
 #include "runtime/exchange/directory.h"
 #include "runtime/exchange/lazy.h"
 
@@ -28,8 +28,8 @@ enum {
     PW_SEGMENT_STAND_IN_BYTES = 32 << 20 /* addresses of one: the longest message that it stands for */
 };
 
-/* Whether others may map the memory that these objects touch: a block of the heap, or any memory by XPMEM. */
-bool pw_direct_is_mapped(const pw_layout *layout, const void *memory, int64_t count);
+/* Whether others may map the memory that the objects touch: a block of the heap, or any memory by XPMEM. */
+bool pw_direct_is_mapped(const pw_buffer *objects);
 
 /* Whether there are stand-ins. The first call maps one. */
 bool pw_direct_is_possible(void);
@@ -45,12 +45,9 @@ void pw_direct_forget_channels(void);
 /* Takes a stand-in for messages of up to `bytes` bytes on this channel. -1: this message is to go another way. */
 int pw_direct_take(uint64_t channel, int64_t bytes);
 void *pw_direct_data(int number);
-/* A message that a stand-in stands for: objects of `layout`, the first of which is at `memory`; or, without a layout,
- * one block of `count` bytes there. */
+/* A message that a stand-in stands for. */
 typedef struct pw_direct_message {
-    pw_layout *layout;
-    const void *memory;
-    int64_t count, bytes;
+    pw_buffer objects;
     const pw_segment_exported *exported; /* the allocation of GPU memory that has the objects; NULL: host memory */
     pw_lazy_maker *make;                 /* packs for readers of the stand-in; NULL: the CPU packs */
     void *arg;

@@ -86,10 +86,21 @@ static void spoil(int number, order what)
         atomic_store(&r->bytes, UINT64_MAX);
 }
 
+static pw_buffer objects_at(pw_layout *layout, const void *memory, int64_t count)
+{
+    return (pw_buffer){.layout = layout, .base = (void *)memory, .count = count, .bytes = count * layout->size};
+}
+
+static bool is_mapped(const sender *s, const void *memory, int64_t count)
+{
+    const pw_buffer objects = objects_at(s->layout, memory, count);
+
+    return pw_direct_is_mapped(&objects);
+}
+
 static void let_stand(int number, pw_layout *layout, const void *memory, int64_t count)
 {
-    pw_direct_begin(number, &(pw_direct_message){
-                                .layout = layout, .memory = memory, .count = count, .bytes = count * layout->size});
+    pw_direct_begin(number, &(pw_direct_message){.objects = objects_at(layout, memory, count)});
 }
 
 /* Does what programs do that close all files that they do not know. */
@@ -139,7 +150,7 @@ static void begin_message(sender *s, order what, answer *a)
     a->data = pw_direct_data(s->number);
     a->has_pages = has_pages(a->data);
     if (what == BEGIN_XPMEM)
-        a->good = pw_direct_is_mapped(s->layout, memory, OBJECTS);
+        a->good = is_mapped(s, memory, OBJECTS);
 }
 
 static answer obey(sender *s, order what)
@@ -178,9 +189,8 @@ static void prepare(sender *s, pw_layout_engine *engine)
     s->memory = pw_heap_take(OBJECTS * EXTENT);
     fill(s->memory, OBJECTS * EXTENT);
     pw_layout_pack(s->layout, s->memory, OBJECTS, s->packed);
-    if (!pw_direct_is_mapped(s->layout, s->memory, OBJECTS) ||
-        pw_direct_is_mapped(s->layout, s->memory, OBJECTS + PAGE / EXTENT) ||
-        pw_direct_is_mapped(s->layout, s->packed, 1))
+    if (!is_mapped(s, s->memory, OBJECTS) || is_mapped(s, s->memory, OBJECTS + PAGE / EXTENT) ||
+        is_mapped(s, s->packed, 1))
         _exit(1);
 }
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
 #include "runtime/engine/gpu/place.h"
-#include "runtime/engine/layout/layout.h"
+#include "runtime/engine/memory/view.h"
 
 #include <errno.h>
 #include <link.h>
@@ -175,7 +175,7 @@ static bool fill_held(const void *address, const pw_memory_place *place)
 
 bool pw_memory_hold(const pw_buffer *b)
 {
-    const char *first = (const char *)b->base + (b->layout ? b->layout->nest->lo : b->offset);
+    const char *first = pw_view_first(b);
     bool holds;
 
     pthread_mutex_lock(&held.lock);

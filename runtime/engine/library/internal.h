@@ -15,8 +15,7 @@
 
 #include "base/direction.h"
 #include "frontend/combiner.h"
-#include "runtime/engine/layout/layout.h"
-#include "runtime/engine/memory/buffer.h"
+#include "runtime/engine/memory/view.h"
 
 #include <packwright/packwright.h>
 
@@ -114,11 +113,7 @@ const pw_joined *pw_library_join(const packwright_type *from_type, pw_layout *fr
 /* `count` objects at `memory`, whose packed form has `bytes` bytes. */
 static inline pw_buffer pw_library_view(pw_layout *layout, void *memory, int64_t count, int64_t bytes)
 {
-    return (pw_buffer){.layout = layout->contiguous ? NULL : layout,
-                       .base = memory,
-                       .offset = layout->nest->lo,
-                       .count = count,
-                       .bytes = bytes};
+    return pw_view_plain((pw_buffer){.layout = layout, .base = memory, .count = count, .bytes = bytes});
 }
 
 /* ---- blocks (tree.c) ----------------------------------------------------------------------------------- */

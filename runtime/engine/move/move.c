@@ -8,27 +8,11 @@
 
 #include "runtime/engine/gpu/between.h"
 #include "runtime/engine/gpu/joined.h"
+#include "runtime/engine/memory/view.h"
 
 #include <string.h>
 
 enum { TILE = 16 << 10 };
-
-static bool is_dense(const pw_buffer *view)
-{
-    return !view->layout || view->layout->contiguous;
-}
-
-/* The address from which the bytes of a dense view follow each other. */
-static char *dense_bytes(const pw_buffer *view)
-{
-    return (char *)view->base + (view->layout ? view->layout->nest->lo : view->offset);
-}
-
-/* Where a view's displacements count from; the first byte where there are none. */
-static char *origin(const pw_buffer *view)
-{
-    return view->layout ? view->base : dense_bytes(view);
-}
 
 static bool is_on_gpu(const pw_move *m)
 {
@@ -39,7 +23,7 @@ bool pw_move_is_possible(const pw_buffer *from, const pw_buffer *to)
 {
     return from->bytes == to->bytes && from->place.kind == to->place.kind && from->place.kind != PW_PLACE_UNKNOWN &&
            (from->place.kind != PW_PLACE_DEVICE || from->place.gpu == to->place.gpu) &&
-           pw_layout_are_disjoint(from->layout, origin(from), to->layout, origin(to), from->bytes);
+           pw_layout_are_disjoint(from->layout, pw_view_origin(from), to->layout, pw_view_origin(to), from->bytes);
 }
 
 /* Joins the layouts of two views with whole objects. False: a side is dense, or they do not join. */
@@ -47,7 +31,7 @@ static bool join(const pw_buffer *from, const pw_buffer *to, pw_joined *out)
 {
     pw_diag diag;
 
-    return !is_dense(from) && !is_dense(to) && to->bytes % from->layout->size == 0 &&
+    return !pw_view_is_dense(from) && !pw_view_is_dense(to) && to->bytes % from->layout->size == 0 &&
            to->bytes % to->layout->size == 0 && pw_layout_join(from->layout, to->layout, out, &diag) == PW_OK;
 }
 
@@ -56,7 +40,7 @@ bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to)
     *m = (pw_move){.from = *from, .to = *to};
     if (!join(from, to, &m->joined)) {
         m->joined.layout = NULL;
-        if (!is_on_gpu(m) && !is_dense(from) && !is_dense(to))
+        if (!is_on_gpu(m) && !pw_view_is_dense(from) && !pw_view_is_dense(to))
             return false;
     }
     if (from->layout)
@@ -83,10 +67,10 @@ static bool as_one(const pw_move *m, pw_gpu_order *order)
     const pw_gpu_copy_order copy = {
         .joined = &m->joined, .gpu = m->to.place.gpu, .from = m->from.base, .to = m->to.base, .bytes = m->to.bytes};
 
-    if (is_dense(&m->from))
-        *order = order_of(&m->to, PW_UNPACK, dense_bytes(&m->from));
-    else if (is_dense(&m->to))
-        *order = order_of(&m->from, PW_PACK, dense_bytes(&m->to));
+    if (pw_view_is_dense(&m->from))
+        *order = order_of(&m->to, PW_UNPACK, pw_view_first(&m->from));
+    else if (pw_view_is_dense(&m->to))
+        *order = order_of(&m->from, PW_PACK, pw_view_first(&m->to));
     else if (m->joined.layout && pw_gpu_joined_is_ready(&copy))
         *order = pw_gpu_joined_order(&copy);
     else
@@ -169,12 +153,12 @@ static bool is_for_tiles(const pw_joined *joined, int64_t bytes)
 
 static void move_on_host(const pw_buffer *from, const pw_buffer *to, const pw_joined *joined)
 {
-    if (is_dense(from) && is_dense(to))
-        memcpy(dense_bytes(to), dense_bytes(from), (size_t)to->bytes);
-    else if (is_dense(to))
-        pw_layout_pack(from->layout, from->base, from->count, dense_bytes(to));
-    else if (is_dense(from))
-        pw_layout_unpack_part(to->layout, to->base, 0, to->bytes, dense_bytes(from));
+    if (pw_view_is_dense(from) && pw_view_is_dense(to))
+        memcpy(pw_view_first(to), pw_view_first(from), (size_t)to->bytes);
+    else if (pw_view_is_dense(to))
+        pw_layout_pack(from->layout, from->base, from->count, pw_view_first(to));
+    else if (pw_view_is_dense(from))
+        pw_layout_unpack_part(to->layout, to->base, 0, to->bytes, pw_view_first(from));
     else if (is_for_tiles(joined, to->bytes))
         move_in_tiles(from, to);
     else
@@ -234,10 +218,10 @@ static pw_status move_through_pinned(const pw_buffer *from, const pw_buffer *to)
 
 static pw_status move_between(const pw_buffer *from, const pw_buffer *to)
 {
-    if (is_dense(to))
-        return pw_gpu_move_between(from, PW_PACK, dense_bytes(to), to->place);
-    if (is_dense(from))
-        return pw_gpu_move_between(to, PW_UNPACK, dense_bytes(from), from->place);
+    if (pw_view_is_dense(to))
+        return pw_gpu_move_between(from, PW_PACK, pw_view_first(to), to->place);
+    if (pw_view_is_dense(from))
+        return pw_gpu_move_between(to, PW_UNPACK, pw_view_first(from), from->place);
     return move_through_pinned(from, to);
 }
 

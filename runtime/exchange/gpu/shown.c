@@ -6,7 +6,6 @@
 #include "runtime/exchange/gpu/shown.h"
 
 #include "base/env.h"
-#include "runtime/engine/layout/layout.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/exported.h"
 
@@ -28,19 +27,6 @@ bool pw_gpu_may_show(void)
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-/* The address of the lowest byte that the objects touch, and the bytes from there to the highest one. False: that is no
- * range of addresses. */
-static bool find_touched(const pw_buffer *b, pw_cu_ptr *lowest, int64_t *bytes)
-{
-    int64_t lo = b->offset;
-
-    *bytes = b->bytes;
-    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, bytes))
-        return false;
-    *lowest = pw_cu_address(b->base) + (pw_cu_ptr)lo;
-    return *bytes > 0;
-}
-
 static bool holds(const pw_segment_exported *e, pw_cu_ptr lowest, int64_t bytes)
 {
     return lowest >= e->address && (uint64_t)bytes <= e->bytes && lowest - e->address <= e->bytes - (uint64_t)bytes;
@@ -52,12 +38,13 @@ bool pw_gpu_show(int number, const pw_buffer *buffer)
     const pw_gpu *gpu = buffer->place.gpu;
     pw_gpu_scope scope;
     pw_cu_ptr lowest;
-    int64_t bytes;
+    int64_t lo, bytes;
     pw_status status;
 
-    if (!find_touched(buffer, &lowest, &bytes) || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (!pw_view_bounds(buffer, &lo, &bytes) || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return false;
-    *s = (shown){.buffer = *buffer};
+    lowest = pw_cu_address(buffer->base) + (pw_cu_ptr)lo;
+    *s = (shown){.buffer = pw_view_plain(*buffer)};
     status = pw_gpu_export(gpu, lowest, &s->exported);
     pw_gpu_leave(&scope);
     return status == PW_OK && holds(&s->exported, lowest, bytes);
@@ -91,16 +78,6 @@ static pw_status wait_for_program(pw_gpu *gpu)
     return pw_gpu_judge(gpu, status);
 }
 
-static bool is_dense(const pw_buffer *b)
-{
-    return !b->layout || b->layout->contiguous;
-}
-
-static void *dense_bytes(const pw_buffer *b)
-{
-    return (char *)b->base + (b->layout ? b->layout->nest->lo : b->offset);
-}
-
 static pw_status pack(shown *s)
 {
     pw_gpu_order order = {.buffer = s->buffer, .bytes = s->buffer.bytes, .direction = PW_PACK, .path = PW_GPU_DIRECT};
@@ -118,25 +95,17 @@ static bool make(void *arg, int64_t at, void *to, int64_t bytes)
     shown *s = arg;
     pw_cu_ptr from;
 
-    if (!is_dense(&s->buffer) && !s->packed && pack(s) != PW_OK)
+    if (s->buffer.layout && !s->packed && pack(s) != PW_OK)
         return false;
-    from = s->packed ? s->packed->device : pw_cu_address(dense_bytes(&s->buffer));
+    from = s->packed ? s->packed->device : pw_cu_address(pw_view_first(&s->buffer));
     return pw_gpu_copy(s->buffer.place.gpu, pw_cu_address(to), from + (pw_cu_ptr)at, bytes) == PW_OK;
 }
 
 pw_status pw_gpu_show_begin(int number)
 {
     shown *s = &table[number];
-    const pw_buffer *b = &s->buffer;
-    bool dense = is_dense(b);
-    const pw_direct_message message = {.layout = dense ? NULL : b->layout,
-                                       .memory = dense ? dense_bytes(b) : b->base,
-                                       .count = dense ? b->bytes : b->count,
-                                       .bytes = b->bytes,
-                                       .exported = &s->exported,
-                                       .make = make,
-                                       .arg = s};
-    pw_status status = wait_for_program(b->place.gpu);
+    const pw_direct_message message = {.objects = s->buffer, .exported = &s->exported, .make = make, .arg = s};
+    pw_status status = wait_for_program(s->buffer.place.gpu);
 
     if (status != PW_OK)
         return status;

@@ -84,7 +84,7 @@ static bool serves_on_host(const pw_message *m, unsigned set)
     static const unsigned can_be_packed = PW_IF_LAYOUT | PW_IF_BYTES | PW_IF_SHORT;
 
     return pw_direct_is_meant() && (set & can_be_packed) == can_be_packed && pw_direct_is_possible() &&
-           pw_direct_is_mapped(m->buffer.layout, m->buffer.base, m->buffer.count);
+           pw_direct_is_mapped(&m->buffer);
 }
 
 /* Whether the model knows what the message costs on this GPU. */
@@ -154,8 +154,7 @@ static pw_status direct_take(pw_staging *s)
 
 static pw_status direct_pack(pw_staging *s)
 {
-    const pw_direct_message message = {
-        .layout = s->buffer.layout, .memory = s->buffer.base, .count = s->buffer.count, .bytes = s->buffer.bytes};
+    const pw_direct_message message = {.objects = s->buffer};
     pw_status status = PW_OK;
 
     if (is_on_device(&s->buffer))
