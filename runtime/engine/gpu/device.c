@@ -206,6 +206,27 @@ void pw_gpu_leave(pw_gpu_scope *scope)
     scope->pushed = false;
 }
 
+pw_status pw_gpu_register(void *memory, size_t bytes, bool read_only, pw_cu_ptr *device)
+{
+    unsigned flags = PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED | (read_only ? PW_CU_REGISTER_READ : 0);
+    pw_status status;
+
+    if (!pw_cu.host_register || !pw_cu.host_unregister)
+        return PW_ERR_NOT_FOUND;
+    status = pw_cu_check(pw_cu.host_register(memory, bytes, flags), "cuMemHostRegister");
+    if (status != PW_OK)
+        return status;
+    status = pw_cu_check(pw_cu.host_device_pointer(device, memory, 0), "cuMemHostGetDevicePointer");
+    if (status != PW_OK)
+        pw_gpu_unregister(memory);
+    return status;
+}
+
+void pw_gpu_unregister(void *memory)
+{
+    pw_cu_check(pw_cu.host_unregister(memory), "cuMemHostUnregister");
+}
+
 /* After a fault of the GPU every call in its context fails. */
 static bool still_works(const pw_gpu *gpu)
 {

@@ -56,6 +56,11 @@ typedef struct pw_gpu_scope {
 pw_status pw_gpu_enter(const pw_gpu *gpu, pw_gpu_scope *scope);
 void pw_gpu_leave(pw_gpu_scope *scope);
 
+/* Registers host memory with the driver, so that kernels of every GPU reach it at *device. `read_only`: this process
+ * may only read it. The context must be current, also to end that. PW_ERR_NOT_FOUND: the driver cannot. */
+pw_status pw_gpu_register(void *memory, size_t bytes, bool read_only, pw_cu_ptr *device);
+void pw_gpu_unregister(void *memory);
+
 /* Returns `status`. For a failure other than PW_ERR_NOMEM it tests whether the context still works; if not, it marks
  * the context as lost and logs one warning. */
 pw_status pw_gpu_judge(pw_gpu *gpu, pw_status status);

@@ -57,16 +57,16 @@ int64_t pw_gpu_block_bytes(const pw_gpu_block *block)
     return pw_size_class_bytes(block->class);
 }
 
-static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
+static pw_status allocate_pinned(void **host, size_t bytes, pw_cu_ptr *device)
 {
     pw_status status =
-        pw_cu_check(pw_cu.host_alloc(&block->host, bytes, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
+        pw_cu_check(pw_cu.host_alloc(host, bytes, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
 
     if (status != PW_OK)
         return status;
-    status = pw_cu_check(pw_cu.host_device_pointer(&block->device, block->host, 0), "cuMemHostGetDevicePointer");
+    status = pw_cu_check(pw_cu.host_device_pointer(device, *host, 0), "cuMemHostGetDevicePointer");
     if (status != PW_OK)
-        pw_cu.host_free(block->host);
+        pw_cu.host_free(*host);
     return status;
 }
 
@@ -74,23 +74,15 @@ static pw_status allocate_pinned(pw_gpu_block *block, size_t bytes)
  * the block stays registered as long as the pool has it; then its pages go back to the system. */
 static pw_status register_shared(pw_gpu_block *block, size_t bytes)
 {
-    void *memory = pw_cu.host_register && pw_cu.host_unregister ? pw_source_take(bytes) : NULL;
-    pw_status status;
+    void *memory = pw_source_take(bytes);
+    pw_status status = memory ? pw_gpu_register(memory, bytes, false, &block->device) : PW_ERR_NOT_FOUND;
 
-    if (!memory)
-        return PW_ERR_NOT_FOUND;
-    status = pw_cu_check(pw_cu.host_register(memory, bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED),
-                         "cuMemHostRegister");
     if (status == PW_OK) {
-        status = pw_cu_check(pw_cu.host_device_pointer(&block->device, memory, 0), "cuMemHostGetDevicePointer");
-        if (status == PW_OK) {
-            block->host = memory;
-            block->shared = true;
-            return PW_OK;
-        }
-        pw_cu.host_unregister(memory);
+        block->host = memory;
+        block->shared = true;
+    } else if (memory) {
+        pw_source_give(memory);
     }
-    pw_source_give(memory);
     return status;
 }
 
@@ -109,7 +101,7 @@ static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
         return pw_cu_check(pw_cu.alloc(&block->device, bytes), "cuMemAlloc");
     if (block->memory == PW_GPU_OUTBOUND_MEMORY && register_shared(block, bytes) == PW_OK)
         return PW_OK;
-    return allocate_pinned(block, bytes);
+    return allocate_pinned(&block->host, bytes, &block->device);
 }
 
 static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
@@ -137,7 +129,7 @@ static void release(pw_gpu_block *block, bool driver)
         block->companion->leave(block->companion);
     if (block->shared) {
         if (driver && block->memory != PW_GPU_LAZY_MEMORY)
-            pw_cu_check(pw_cu.host_unregister(block->host), "cuMemHostUnregister");
+            pw_gpu_unregister(block->host);
         pw_source_give(block->host);
     } else if (driver && block->host)
         pw_cu.host_free(block->host);
@@ -254,15 +246,14 @@ static void lane_destroy(pw_gpu_lane *lane, bool driver)
 
 static pw_status make_private_flag(pw_gpu_lane *lane)
 {
-    void *flag = NULL;
-    pw_status status =
-        pw_cu_check(pw_cu.host_alloc(&flag, FLAG_BYTES, PW_CU_HOST_PORTABLE | PW_CU_HOST_MAPPED), "cuMemHostAlloc");
+    void *flag;
+    pw_status status = allocate_pinned(&flag, FLAG_BYTES, &lane->flag_device);
 
     if (status != PW_OK)
         return status;
     lane->flag = flag;
     atomic_init(lane->flag, 0);
-    return pw_cu_check(pw_cu.host_device_pointer(&lane->flag_device, flag, 0), "cuMemHostGetDevicePointer");
+    return PW_OK;
 }
 
 /* A signal goes on from the value that the lane before has left. */

@@ -23,18 +23,13 @@ static bool find_words(pw_source_words *words)
     return s && s->words(words);
 }
 
-static void unregister(void)
-{
-    pw_cu_check(pw_cu.host_unregister(signals.words.pages), "cuMemHostUnregister");
-}
-
 /* Lanes are gone when this is called, or will never be used again. */
 static void close_signals(const pw_gpu *gpu, bool driver)
 {
     pthread_mutex_lock(&signals.lock);
     if (signals.owner == gpu) {
         if (driver)
-            unregister();
+            pw_gpu_unregister(signals.words.pages);
         signals.owner = NULL;
     }
     pthread_mutex_unlock(&signals.lock);
@@ -46,15 +41,9 @@ static bool register_words(const pw_gpu *gpu)
 {
     pw_source_words words;
 
-    if (!pw_cu.host_register || !pw_cu.host_unregister || !find_words(&words) ||
-        pw_cu_check(pw_cu.host_register(words.pages, words.bytes, PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED),
-                    "cuMemHostRegister") != PW_OK)
+    if (!find_words(&words) || pw_gpu_register(words.pages, words.bytes, false, &signals.device) != PW_OK)
         return false;
     signals.words = words;
-    if (pw_cu_check(pw_cu.host_device_pointer(&signals.device, words.pages, 0), "cuMemHostGetDevicePointer") != PW_OK) {
-        unregister();
-        return false;
-    }
     pw_gpu_depend(&dependent);
     signals.owner = gpu;
     return true;

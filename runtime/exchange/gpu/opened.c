@@ -83,15 +83,10 @@ static uint64_t register_block(pw_reached *range, const void *arg)
     pw_cu_ptr device;
 
     (void)arg;
-    if (pw_cu_check(pw_cu.host_register(range->memory, range->bytes,
-                                        PW_CU_REGISTER_PORTABLE | PW_CU_REGISTER_MAPPED | PW_CU_REGISTER_READ),
-                    "cuMemHostRegister") != PW_OK)
+    if (pw_gpu_register(range->memory, range->bytes, true, &device) != PW_OK)
         return 0;
     pw_gpu_depend(&dependent);
-    if (pw_cu_check(pw_cu.host_device_pointer(&device, range->memory, 0), "cuMemHostGetDevicePointer") == PW_OK)
-        return device;
-    pw_cu_check(pw_cu.host_unregister(range->memory), "cuMemHostUnregister");
-    return 0;
+    return device;
 }
 
 static void unregister_block(const pw_reached *range)
@@ -100,7 +95,7 @@ static void unregister_block(const pw_reached *range)
 
     if (pw_gpu_enter(range->context, &scope) != PW_OK)
         return;
-    pw_cu_check(pw_cu.host_unregister(range->memory), "cuMemHostUnregister");
+    pw_gpu_unregister(range->memory);
     pw_gpu_leave(&scope);
 }
 
@@ -160,7 +155,7 @@ pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
                                .context = gpu,
                                .memory = (void *)(uintptr_t)block->base};
 
-    return pw_cu.host_register && pw_cu.host_unregister ? take(&wanted, NULL) : NULL;
+    return take(&wanted, NULL);
 }
 
 void pw_gpu_opened_want(const pw_peer_exported *e, int64_t bytes)
