@@ -1,15 +1,16 @@
 /*
- * gpu_joined, a benchmark: copies from layout to layout by the GPU runtime in one launch (runtime/engine/gpu/joined.h),
+ * gpu_joined, a benchmark: copies from layout to layout by the GPU runtime in one launch (runtime/engine/move/move.h),
  * beside packing and unpacking through a buffer. The source is memory of the same GPU and, where there are two, of
  * another one: then it is also packed by its own GPU and unpacked from there. Every row is verified before it is timed.
  *
  * usage: gpu_joined [reps [most-bytes]]. With PACKWRIGHT_JIT=async and PACKWRIGHT_HOT_BYTES=1T tier 0 is measured.
  */
-#include "runtime/engine/gpu/joined.h"
 #include "base/samples.h"
 #include "bench/clock.h"
 #include "passes/passes.h"
 #include "runtime/engine/gpu/place.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/engine/move/move.h"
 #include "tests/gpu/driver.h"
 #include "tests/support/rng.h"
 
@@ -183,13 +184,18 @@ static void free_row(row *r)
 
 /* ---- ways -------------------------------------------------------------------------------------------------------- */
 
+static pw_buffer view_of(pw_gpu *gpu, pw_layout *layout, gpu_ptr memory)
+{
+    return (pw_buffer){.layout = layout,
+                       .place = {.kind = PW_PLACE_DEVICE, .gpu = gpu},
+                       .base = (void *)(uintptr_t)memory,
+                       .count = 1,
+                       .bytes = layout->size};
+}
+
 static void move(pw_gpu *gpu, pw_layout *layout, gpu_ptr memory, gpu_ptr packed, pw_direction direction)
 {
-    const pw_gpu_order order = {.buffer = {.layout = layout,
-                                           .place = {.kind = PW_PLACE_DEVICE, .gpu = gpu},
-                                           .base = (void *)(uintptr_t)memory,
-                                           .count = 1,
-                                           .bytes = layout->size},
+    const pw_gpu_order order = {.buffer = view_of(gpu, layout, memory),
                                 .packed = {.device = packed},
                                 .bytes = layout->size,
                                 .direction = direction,
@@ -201,14 +207,10 @@ static void move(pw_gpu *gpu, pw_layout *layout, gpu_ptr memory, gpu_ptr packed,
 static void copy(const bench *b, const row *r, bool far, way how)
 {
     gpu_ptr from = far ? b->far : b->from;
-    const pw_gpu_copy_order order = {.joined = &r->joined,
-                                     .gpu = b->here,
-                                     .from = (const void *)(uintptr_t)from,
-                                     .to = (void *)(uintptr_t)b->to,
-                                     .bytes = r->bytes};
+    const pw_buffer source = view_of(b->here, r->layout[0], from), target = view_of(b->here, r->layout[1], b->to);
 
     if (how == JOINED) {
-        check(pw_gpu_joined_copy(&order));
+        check(pw_move_now(&source, &target, &r->joined));
     } else if (how == TWO_PASSES) {
         move(b->here, r->layout[0], from, b->scratch, PW_PACK);
         move(b->here, r->layout[1], b->to, b->scratch, PW_UNPACK);

@@ -7,10 +7,10 @@
 #include "base/card.h"
 #include "base/clock.h"
 #include "runtime/engine/gpu/device.h"
-#include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/library/internal.h"
 #include "runtime/engine/model/file.h"
+#include "runtime/engine/move/move.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -171,21 +171,32 @@ static pw_joined *joined_of(pw_probe *p)
     return NULL;
 }
 
+static pw_buffer view_of(const pw_probe *p, pw_layout *layout, const pw_gpu_block *block)
+{
+    pw_measure_gpu *g = p->arg;
+
+    return (pw_buffer){.layout = layout,
+                       .place = {.kind = PW_PLACE_DEVICE, .gpu = g->gpu},
+                       .base = (void *)(uintptr_t)block->device,
+                       .count = p->bytes / layout->size,
+                       .bytes = p->bytes};
+}
+
 static double run_across(pw_probe *p, int runs)
 {
     pw_measure_gpu *g = p->arg;
     const pw_joined *joined = find_across(g) ? joined_of(p) : NULL;
-    pw_gpu_copy_order order = {.joined = joined, .gpu = g->gpu, .bytes = p->bytes};
+    pw_buffer from, to;
     pw_status status = PW_OK;
     double begin = 0;
 
     if (!joined)
         return -1;
-    order.from = (const void *)(uintptr_t)g->across->device;
-    order.to = (void *)(uintptr_t)g->memory->device;
+    from = view_of(p, joined->from, g->across);
+    to = view_of(p, joined->to, g->memory);
     for (int i = -GRAPH_RUNS; i < runs && status == PW_OK; i++) {
         begin = i <= 0 ? pw_clock_ns() : begin;
-        status = pw_gpu_joined_copy(&order);
+        status = pw_move_now(&from, &to, joined);
     }
     return status == PW_OK ? (double)(pw_clock_ns() - begin) / runs : -1;
 }

@@ -6,13 +6,19 @@
  */
 #include "runtime/engine/move/move.h"
 
-#include "runtime/engine/gpu/between.h"
-#include "runtime/engine/gpu/joined.h"
+#include "runtime/engine/gpu/place.h"
+#include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/view.h"
 
 #include <string.h>
 
-enum { TILE = 16 << 10 };
+enum {
+    TILE = 16 << 10,
+    MAX_LAUNCHES = 4, /* of tier 0 for a joined layout: more take longer than two passes */
+    /* Up to this size a kernel that writes to pinned memory and a copy by the CPU take less time than the driver's copy
+     * to pageable memory. */
+    THROUGH_PINNED = 1 << 20
+};
 
 static bool is_on_gpu(const pw_move *m)
 {
@@ -54,28 +60,68 @@ bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to)
 
 static pw_gpu_order order_of(const pw_buffer *view, pw_direction direction, const void *packed)
 {
-    return (pw_gpu_order){.buffer = *view,
+    return (pw_gpu_order){.buffer = pw_view_plain(*view),
                           .packed = {.device = pw_cu_address(packed)},
                           .bytes = view->bytes,
                           .direction = direction,
                           .path = PW_GPU_DIRECT};
 }
 
-/* Makes the move one transfer. False: it takes two. */
-static bool as_one(const pw_move *m, pw_gpu_order *order)
+/* The packed side of the joined layout is the other memory. */
+static pw_gpu_order joined_order(const pw_move *m)
 {
-    const pw_gpu_copy_order copy = {
-        .joined = &m->joined, .gpu = m->to.place.gpu, .from = m->from.base, .to = m->to.base, .bytes = m->to.bytes};
+    const pw_joined *j = &m->joined;
+    pw_buffer view = j->backwards ? m->to : m->from;
 
-    if (pw_view_is_dense(&m->from))
-        *order = order_of(&m->to, PW_UNPACK, pw_view_first(&m->from));
-    else if (pw_view_is_dense(&m->to))
-        *order = order_of(&m->from, PW_PACK, pw_view_first(&m->to));
-    else if (m->joined.layout && pw_gpu_joined_is_ready(&copy))
-        *order = pw_gpu_joined_order(&copy);
-    else
+    view.layout = j->layout;
+    view.count = view.bytes / j->layout->size;
+    return order_of(&view, j->backwards ? PW_UNPACK : PW_PACK, j->backwards ? m->from.base : m->to.base);
+}
+
+/* Whether the layout's own kernel, or few launches of tier 0, do a transfer. The context must be current. */
+static bool has_kernels(pw_gpu *gpu, pw_layout *layout, int64_t bytes)
+{
+    pw_gpu_layout *l = pw_gpu_layout_of(layout);
+    pw_gpu_bound *b = l ? pw_gpu_layout_bind(l, gpu) : NULL;
+
+    if (!b || !b->table_addresses)
         return false;
-    return true;
+    if (l->plan && pw_gpu_layout_functions(b, bytes, false))
+        return true;
+    return l->tier0_launches > 0 && l->tier0_launches <= MAX_LAUNCHES && pw_gpu_tier0_functions(gpu);
+}
+
+/* Whether one launch can do the transfer now. Otherwise the bytes have been counted towards the kernel. */
+static bool is_ready(const pw_gpu_order *joined)
+{
+    pw_gpu *gpu = joined->buffer.place.gpu;
+    pw_gpu_scope scope;
+    bool ready;
+
+    if (!joined->buffer.layout)
+        return true;
+    /* An absolute address of 0 on the packed side stands for memory that kernels do not reach. */
+    if (!joined->packed.device || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return false;
+    ready = has_kernels(gpu, joined->buffer.layout, joined->bytes);
+    pw_gpu_leave(&scope);
+    return ready;
+}
+
+bool pw_move_as_one(const pw_move *m, pw_gpu_order *order)
+{
+    if (pw_view_is_dense(&m->from)) {
+        *order = order_of(&m->to, PW_UNPACK, pw_view_first(&m->from));
+        return true;
+    }
+    if (pw_view_is_dense(&m->to)) {
+        *order = order_of(&m->from, PW_PACK, pw_view_first(&m->to));
+        return true;
+    }
+    if (!m->joined.layout)
+        return false;
+    *order = joined_order(m);
+    return is_ready(order);
 }
 
 static pw_status move_in_two(const pw_move *m)
@@ -105,14 +151,14 @@ static pw_status move_on_gpu(pw_move *m)
     m->under_way = NULL;
     if (t)
         return pw_gpu_finish(t);
-    return as_one(m, &order) ? pw_gpu_carry_out(&order) : move_in_two(m);
+    return pw_move_as_one(m, &order) ? pw_gpu_carry_out(&order) : move_in_two(m);
 }
 
 void pw_move_begin(pw_move *m)
 {
     pw_gpu_order order;
 
-    if (!is_on_gpu(m) || m->under_way || !as_one(m, &order))
+    if (!is_on_gpu(m) || m->under_way || !pw_move_as_one(m, &order))
         return;
     order.ahead = true;
     m->under_way = pw_gpu_begin(&order);
@@ -198,31 +244,72 @@ static pw_status move_within(const pw_buffer *from, const pw_buffer *to, const p
     return move_on_gpu(&m);
 }
 
-/* Pinned memory is what the CPU and the GPUs reach. */
+/* Moves a view in GPU memory to or from bytes in host memory. */
+static pw_status move_to_host(const pw_buffer *view, pw_direction direction, pw_gpu_packed packed)
+{
+    bool odd = view->layout && pw_gpu_is_odd(view->layout, view->bytes);
+    pw_gpu_order order = order_of(view, direction, NULL);
+
+    order.packed = packed;
+    order.path = packed.device && !odd ? PW_GPU_DIRECT : PW_GPU_STAGED;
+    return pw_gpu_carry_out(&order);
+}
+
+/* Moves a view to or from a pinned block, which the CPU and the GPUs reach. */
+static pw_status move_pinned(const pw_buffer *view, pw_direction direction, const pw_gpu_block *block)
+{
+    const pw_buffer dense = {.base = block->host, .count = 1, .bytes = view->bytes};
+
+    if (view->place.kind == PW_PLACE_DEVICE)
+        return move_to_host(view, direction, pw_gpu_packed_in(block));
+    move_on_host(direction == PW_PACK ? view : &dense, direction == PW_PACK ? &dense : view, NULL);
+    return PW_OK;
+}
+
 static pw_status move_through_pinned(const pw_buffer *from, const pw_buffer *to)
 {
     pw_gpu *gpu = to->place.kind == PW_PLACE_DEVICE ? to->place.gpu : from->place.gpu;
-    pw_buffer dense = {.count = 1, .bytes = to->bytes};
     pw_gpu_block *block = NULL;
     pw_status status = pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, to->bytes, &block);
 
     if (status != PW_OK)
         return status;
-    dense.base = block->host;
-    status = pw_move_now(from, &dense, NULL);
+    status = move_pinned(from, PW_PACK, block);
     if (status == PW_OK)
-        status = pw_move_now(&dense, to, NULL);
+        status = move_pinned(to, PW_UNPACK, block);
     pw_gpu_give(gpu, block);
     return status;
 }
 
+/* The address at which kernels of the GPU reach host memory. 0: there is none. */
+static pw_cu_ptr mapped(const pw_gpu *gpu, const void *memory)
+{
+    pw_gpu_scope scope;
+    pw_cu_ptr address = 0;
+
+    if (pw_gpu_enter(gpu, &scope) == PW_OK) {
+        address = pw_gpu_mapped_address(memory);
+        pw_gpu_leave(&scope);
+    }
+    return address;
+}
+
 static pw_status move_between(const pw_buffer *from, const pw_buffer *to)
 {
-    if (pw_view_is_dense(to))
-        return pw_gpu_move_between(from, PW_PACK, pw_view_first(to), to->place);
-    if (pw_view_is_dense(from))
-        return pw_gpu_move_between(to, PW_UNPACK, pw_view_first(from), from->place);
-    return move_through_pinned(from, to);
+    bool packs = from->place.kind == PW_PLACE_DEVICE;
+    const pw_buffer *view = packs ? from : to, *other = packs ? to : from;
+    bool is_host = other->place.kind == PW_PLACE_HOST && pw_view_is_dense(other);
+    pw_gpu_packed packed = {.host = pw_view_first(other)};
+
+    if (is_host)
+        packed.device = mapped(view->place.gpu, packed.host);
+    if (!is_host || (!packed.device && view->layout && view->bytes <= THROUGH_PINNED)) {
+        pw_status status = move_through_pinned(from, to);
+
+        if (!is_host || status == PW_OK)
+            return status;
+    }
+    return move_to_host(view, packs ? PW_PACK : PW_UNPACK, packed);
 }
 
 pw_status pw_move_now(const pw_buffer *from, const pw_buffer *to, const pw_joined *known)

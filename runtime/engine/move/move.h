@@ -16,6 +16,7 @@
 #include "runtime/engine/layout/layout.h"
 #include "runtime/engine/memory/buffer.h"
 
+struct pw_gpu_order;
 struct pw_gpu_transfer;
 
 /* Plain data: may be moved. One thread at a time uses it. */
@@ -32,6 +33,14 @@ bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to);
 /* Begins a move in GPU memory as far as that is possible without waiting; does nothing for others. pw_move_finish must
  * follow. */
 void pw_move_begin(pw_move *m);
+/*
+ * Makes a move in GPU memory one transfer (runtime/engine/gpu/transfer.h), which needs what the move holds. Its context
+ * is that of `to`; `from` may be memory of another GPU that this context reaches: a peer's after cuCtxEnablePeerAccess,
+ * or another process's after cuIpcOpenMemHandle. Like all transfers it waits for the legacy default stream of its own
+ * context only, so the caller makes sure that such memory was written before. False: the kernel that it takes is not
+ * there yet; the bytes are counted towards it.
+ */
+bool pw_move_as_one(const pw_move *m, struct pw_gpu_order *order);
 /* Launches the moves that this thread has begun and that still wait for others to share their launch. */
 void pw_moves_launch(void);
 /* Waits for a move that has begun, and otherwise carries it out. May be called again, which moves again. */

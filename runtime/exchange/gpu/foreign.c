@@ -5,8 +5,9 @@
  */
 #include "runtime/exchange/gpu/foreign.h"
 
-#include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/memory/view.h"
+#include "runtime/engine/move/move.h"
 #include "runtime/exchange/gpu/opened.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/segment.h"
@@ -236,123 +237,51 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
 
 /* ---- from the program's memory of another process ---------------------------------------------------------------- */
 
-/* One message: objects of a layout, the first of which has its origin at `there`, or bytes from there on; and the order
- * to unpack it. */
-typedef struct objects {
-    const pw_gpu_order *order;
-    pw_layout *layout; /* NULL: bytes */
-    pw_cu_ptr there;
-    int64_t count, bytes;
-} objects;
-
-static pw_gpu_order packing_to(const objects *o, pw_cu_ptr packed)
+/* The objects of a message, in memory that is open for a GPU. */
+static pw_buffer objects_of(const pw_stand_in *from, const pw_reached *opened, pw_memory_place place)
 {
-    return (pw_gpu_order){.buffer = {.layout = o->layout,
-                                     .place = o->order->buffer.place,
-                                     .base = (void *)(uintptr_t)o->there,
-                                     .count = o->count,
-                                     .bytes = o->bytes},
-                          .packed = {.device = packed},
-                          .bytes = o->bytes,
-                          .direction = PW_PACK,
-                          .path = PW_GPU_DIRECT};
+    return (pw_buffer){.layout = from->layout,
+                       .place = place,
+                       .base = (void *)(uintptr_t)(opened->at + (from->remote - from->exported.memory.address)),
+                       .count = from->layout ? from->count : 1,
+                       .bytes = from->bytes};
 }
 
-static bool pack_all(const objects *o, pw_cu_ptr packed)
+/* Moves by one transfer, which may be a late read, or in two passes. */
+static bool move_objects(const pw_buffer *from, const pw_gpu_order *order, late_read *r, pw_segment_late *record,
+                         void **late)
 {
-    const pw_gpu_order order = packing_to(o, packed);
-
-    return o->layout ? pw_gpu_carry_out(&order) == PW_OK
-                     : pw_gpu_copy(o->order->buffer.place.gpu, packed, o->there, o->bytes) == PW_OK;
-}
-
-static pw_gpu_order unpacking_from(const objects *o, pw_cu_ptr packed)
-{
-    pw_gpu_order order = unpacking(o->order, (pw_gpu_packed){.device = packed});
-
-    order.bytes = o->bytes;
-    order.path = PW_GPU_DIRECT;
-    return order;
-}
-
-static bool move_in_two(const objects *o)
-{
-    pw_gpu *gpu = o->order->buffer.place.gpu;
-    pw_gpu_block *block = NULL;
-    pw_gpu_order pack, unpack;
+    pw_buffer to = order->buffer;
+    pw_gpu_order one;
+    pw_move move;
     bool done;
 
-    if (pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, o->bytes, &block) != PW_OK)
-        return false;
-    pack = packing_to(o, block->device);
-    unpack = unpacking_from(o, block->device);
-    done = pw_gpu_carry_out(&pack) == PW_OK && pw_gpu_carry_out(&unpack) == PW_OK;
-    pw_gpu_give(gpu, block);
-    return done;
-}
-
-/* Moves by the joined layout, or in two passes. */
-static bool move_joined(const objects *o, late_read *r, pw_segment_late *record, void **late)
-{
-    const pw_buffer *b = &o->order->buffer;
-    pw_joined joined;
-    pw_diag diag;
-    bool done;
-
-    if (o->bytes % b->layout->size != 0 || pw_layout_join(o->layout, b->layout, &joined, &diag) != PW_OK) {
-        done = move_in_two(o);
-        return leave(r) && done;
-    }
-    const pw_gpu_copy_order copy = {.joined = &joined,
-                                    .gpu = b->place.gpu,
-                                    .from = (const void *)(uintptr_t)o->there,
-                                    .to = b->base,
-                                    .bytes = o->bytes};
-
-    if (late && pw_gpu_joined_is_ready(&copy)) {
-        const pw_gpu_order one = pw_gpu_joined_order(&copy);
-
+    to.bytes = from->bytes;
+    to.count = to.layout ? to.bytes / to.layout->size : 1;
+    pw_move_open(&move, from, &to);
+    if (pw_move_as_one(&move, &one)) {
+        one.in_call = order->in_call && pw_view_is_dense(from);
         done = read_by(r, &one, record, late);
     } else {
-        done = pw_gpu_joined_copy(&copy) == PW_OK;
+        done = pw_move_finish(&move) == PW_OK;
         done = leave(r) && done;
     }
-    pw_layout_unref(joined.layout);
+    pw_move_close(&move);
     return done;
-}
-
-static bool move_objects(const objects *o, late_read *r, pw_segment_late *record, void **late)
-{
-    const pw_buffer *b = &o->order->buffer;
-    pw_gpu_order order;
-
-    if (o->layout && b->layout)
-        return move_joined(o, r, record, late);
-    order = o->layout ? packing_to(o, pw_cu_address((char *)b->base + b->offset)) : unpacking_from(o, o->there);
-    return read_by(r, &order, record, late);
-}
-
-/* The objects of a message, in memory that is open for the order's GPU. */
-static objects objects_of(const pw_gpu_order *order, const pw_stand_in *from, const pw_reached *opened)
-{
-    return (objects){.order = order,
-                     .layout = from->layout,
-                     .there = opened->at + (from->remote - from->exported.memory.address),
-                     .count = from->count,
-                     .bytes = from->bytes};
 }
 
 static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
 {
-    const pw_gpu_order order = {.buffer = {.place = {.kind = PW_PLACE_DEVICE, .gpu = gpu}}};
+    const pw_memory_place place = {.kind = PW_PLACE_DEVICE, .device = gpu->ordinal, .gpu = gpu};
+    const pw_buffer to = {.place = place, .base = (void *)(uintptr_t)packed, .count = 1, .bytes = from->bytes};
     pw_reached *opened = pw_gpu_opened_take(gpu, &from->exported);
-    objects o;
+    pw_buffer objects;
     bool done;
 
     if (!opened)
         return false;
-    o = objects_of(&order, from, opened);
-    done = pack_all(&o, packed) && pw_segment_owner_has_waited(from->exported.segment);
+    objects = objects_of(from, opened, place);
+    done = pw_move_now(&objects, &to, NULL) == PW_OK && pw_segment_owner_has_waited(from->exported.segment);
     pw_reach_give(opened);
     return done;
 }
@@ -385,12 +314,12 @@ bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, voi
 {
     late_read r = {.sender = from->exported.segment,
                    .reached = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported)};
-    objects o;
+    pw_buffer objects;
 
     if (!r.reached)
         return false;
-    o = objects_of(order, from, r.reached);
-    if (!move_objects(&o, &r, from->late, late))
+    objects = objects_of(from, r.reached, order->buffer.place);
+    if (!move_objects(&objects, order, &r, from->late, late))
         return false;
     note_reader(order->buffer.place.gpu);
     count_from_gpu(order);

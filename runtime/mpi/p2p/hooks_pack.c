@@ -3,8 +3,8 @@
  * calls cannot fail. The packed form is that of the MPI below: typemap order without a header in MPICH and in
  * homogeneous Open MPI, so packed data passes freely between the two.
  */
-#include "runtime/engine/gpu/between.h"
 #include "runtime/engine/gpu/memory.h"
+#include "runtime/engine/move/move.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/pack.h"
 #include "runtime/mpi/strategy/aware.h"
@@ -96,6 +96,7 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
                    .count = c->count,
                    .bytes = c->bytes};
     pw_memory_place packed_at = pw_memory_place_of(c->packed);
+    const pw_buffer packed = {.place = packed_at, .base = c->packed, .count = 1, .bytes = c->bytes};
     bool on_host = b.place.kind == PW_PLACE_HOST && packed_at.kind == PW_PLACE_HOST;
     pw_status status = PW_OK;
 
@@ -108,7 +109,7 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
     if (on_host)
         move_on_host(c);
     else
-        status = pw_gpu_move_between(&b, c->direction, c->packed, packed_at);
+        status = c->direction == PW_UNPACK ? pw_move_now(&packed, &b, NULL) : pw_move_now(&b, &packed, NULL);
     if (status != PW_OK && pw_gpu_mpi_is_aware())
         return PW_PASS;
     *rc = pw_mpi_fail(comm, status);

@@ -4,8 +4,9 @@
  *
  * usage: test_runtime_gpu_joined <driver, or -> [pairs [first-seed]]. Exits 77, for "skipped", without a GPU.
  */
-#include "runtime/engine/gpu/joined.h"
 #include "runtime/engine/gpu/place.h"
+#include "runtime/engine/gpu/transfer.h"
+#include "runtime/engine/move/move.h"
 #include "tests/codegen/joined/pairs.h"
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
@@ -89,30 +90,43 @@ static unsigned char *bring(const subject *s, int side, const gpu_memory *m, con
     return m->at - *lo;
 }
 
-static void do_copy(const pw_gpu_copy_order *order, bool begun)
+static pw_buffer view_of(const subject *s, int side, const void *base)
 {
-    const pw_gpu_order one = pw_gpu_joined_order(order);
-    pw_gpu_transfer *t = begun && pw_gpu_joined_is_ready(order) ? pw_gpu_begin(&one) : NULL;
+    pw_layout *layout = s->layout[side];
 
-    assert_int_equal(t ? pw_gpu_finish(t) : pw_gpu_joined_copy(order), PW_OK);
+    return (pw_buffer){.layout = layout,
+                       .place = {.kind = PW_PLACE_DEVICE, .device = gpu->ordinal, .gpu = gpu},
+                       .base = (void *)base,
+                       .count = s->pair->bytes / layout->size,
+                       .bytes = s->pair->bytes};
+}
+
+static pw_move move_of(const subject *s, bool back, const void *from, const void *to)
+{
+    return (pw_move){.joined = s->joined[back], .from = view_of(s, back, from), .to = view_of(s, !back, to)};
 }
 
 static void copy(void *how, bool back, void *dst, const void *src, int64_t objects)
 {
     subject *s = how;
     int64_t lo, span, source_span;
-    pw_gpu_copy_order order = {.joined = &s->joined[back], .gpu = gpu, .bytes = s->pair->bytes};
+    const void *from, *to;
+    pw_gpu_order one;
+    pw_move move;
     long before;
 
     (void)objects;
-    order.from = bring(s, back, &memory[0], src, &lo, &source_span);
-    order.to = bring(s, !back, &memory[1], dst, &lo, &span);
-    s->fits = order.from && order.to;
+    from = bring(s, back, &memory[0], src, &lo, &source_span);
+    to = bring(s, !back, &memory[1], dst, &lo, &span);
+    s->fits = from && to;
     if (!s->fits)
         return;
-    s->ready = pw_gpu_joined_is_ready(&order);
+    move = move_of(s, back, from, to);
+    s->ready = pw_move_as_one(&move, &one);
     before = all_launches();
-    do_copy(&order, s->pair->bytes % 3 == 0);
+    if (s->pair->bytes % 3 == 0)
+        pw_move_begin(&move);
+    assert_int_equal(pw_move_finish(&move), PW_OK);
     s->launched = all_launches() - before;
     gpu_read(&memory[1], 0, (char *)dst + lo, (size_t)span);
 }
@@ -192,8 +206,7 @@ static void a_failed_launch_is_made_good(void **state)
     pw_builder b = {.arena = arena};
     pair p = {.arena = arena, .type = {make_type(&b, false), make_type(&b, true)}, .count = {1, 1}, .bytes = 3072};
     subject s;
-    pw_gpu_copy_order order = {
-        .joined = &s.joined[0], .gpu = gpu, .from = memory[0].at, .to = memory[1].at, .bytes = 3072};
+    pw_move move;
 
     (void)state;
     if (!gpu_is_fake())
@@ -205,9 +218,10 @@ static void a_failed_launch_is_made_good(void **state)
         memcpy(expected + i / 3 * 48 + i % 3 * 8, from + i * 16, 8);
     gpu_write(&memory[0], 0, from, sizeof from);
     gpu_write(&memory[1], 0, to, sizeof to);
+    move = move_of(&s, false, memory[0].at, memory[1].at);
     make_fail("cuLaunchKernel", 0, FAKE_INVALID);
     make_fail("cuGraphLaunch", 0, FAKE_INVALID);
-    assert_int_equal(pw_gpu_joined_copy(&order), PW_OK);
+    assert_int_equal(pw_move_finish(&move), PW_OK);
     make_fail("cuLaunchKernel", 0, FAKE_OK);
     make_fail("cuGraphLaunch", 0, FAKE_OK);
     gpu_read(&memory[1], 0, to, sizeof to);
