@@ -265,7 +265,7 @@ static pw_gpu_transfer *add(const pw_gpu_order *o)
     return NULL;
 }
 
-void pw_gpu_batch_launch(void)
+void pw_gpu_launch_begun(void)
 {
     pw_gpu_scope scope;
 
@@ -283,7 +283,7 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
     if (!pw_gpu_batch_takes(o))
         return NULL;
     if (collected && !suits(collected, o))
-        pw_gpu_batch_launch();
+        pw_gpu_launch_begun();
     if ((collected && !suits(collected, o)) || pw_gpu_enter(o->buffer.place.gpu, &scope) != PW_OK)
         return NULL;
     if (pw_gpu_fused_functions(o->buffer.place.gpu))
@@ -324,17 +324,11 @@ bool pw_gpu_batch_is_launched(batch *b)
 static pw_status wait(batch *b)
 {
     int over = atomic_load_explicit(&b->over, memory_order_acquire);
-    pw_status status = b->begun;
+    pw_status status;
 
     if (over != UNKNOWN)
         return (pw_status)over;
-    if (status == PW_OK) {
-        status = pw_gpu_lane_wait(b->lane);
-    } else {
-        /* Work in the streams must end before its memory is given back. */
-        pw_cu.stream_wait(b->lane->side);
-        pw_cu.stream_wait(b->lane->stream);
-    }
+    status = pw_gpu_lane_end(b->lane, b->begun);
     atomic_store_explicit(&b->over, (int)status, memory_order_release);
     return status;
 }
@@ -381,7 +375,7 @@ pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
         keep_promise(b);
         return pw_gpu_judge(gpu, PW_ERR_IO);
     }
-    pw_gpu_batch_launch();
+    pw_gpu_launch_begun();
     put_on_its_way(b);
     status = wait(b);
     if (status != PW_OK)

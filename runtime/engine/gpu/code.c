@@ -125,7 +125,7 @@ pw_gpu_code *pw_gpu_code_of(int major, int minor)
     return code;
 }
 
-void pw_gpu_code_stop(void)
+void pw_gpu_stop(void)
 {
     pthread_mutex_lock(&codes.lock);
     for (pw_gpu_code *code = codes.first; code; code = code->next)

@@ -251,11 +251,6 @@ pw_status pw_gpu_judge(pw_gpu *gpu, pw_status status)
     return status;
 }
 
-void pw_gpu_stop(void)
-{
-    pw_gpu_code_stop();
-}
-
 void pw_gpu_close(void)
 {
     pthread_mutex_lock(&table.lock);

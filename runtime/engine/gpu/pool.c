@@ -376,6 +376,15 @@ pw_status pw_gpu_lane_wait(pw_gpu_lane *lane)
     return pw_cu_check(pw_cu.stream_wait(lane->stream), "cuStreamSynchronize");
 }
 
+pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun)
+{
+    if (begun == PW_OK)
+        return pw_gpu_lane_wait(lane);
+    pw_cu.stream_wait(lane->side);
+    pw_cu.stream_wait(lane->stream);
+    return begun;
+}
+
 /* ---- the pool --------------------------------------------------------------------------------------------------- */
 
 pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out)

@@ -91,5 +91,8 @@ void pw_gpu_lane_give(pw_gpu_lane *lane);
 
 /* Blocks until all work in the lane's stream is done and visible to the host and all GPUs. */
 pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);
+/* The same for work whose beginning has returned `begun`, and returns what became of it. After a failure, too, all work
+ * must end before its memory is given back. */
+pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun);
 
 #endif

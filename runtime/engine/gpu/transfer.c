@@ -212,17 +212,6 @@ pw_status pw_gpu_enqueue(transfer *t)
     return PW_ERR_INVALID;
 }
 
-/* Waits for the work of a transfer. After a failure, too: work in the streams must end before its memory is given back.
- */
-static pw_status wait(transfer *t, pw_status begun)
-{
-    if (begun == PW_OK)
-        return pw_gpu_lane_wait(t->lane);
-    pw_cu.stream_wait(t->lane->side);
-    pw_cu.stream_wait(t->lane->stream);
-    return begun;
-}
-
 /* ---- the two steps ---------------------------------------------------------------------------------------------- */
 
 static bool is_lost(const pw_gpu *gpu)
@@ -251,14 +240,14 @@ static void signal_end(const pw_gpu_lane *lane)
 static pw_status finish(transfer *t)
 {
     pw_gpu *gpu = gpu_of(t);
-    pw_status status = wait(t, t->begun);
+    pw_status status = pw_gpu_lane_end(t->lane, t->begun);
 
     if (status != PW_OK && pw_gpu_judge(gpu, status) != PW_OK && !is_lost(gpu)) {
         pw_warn_once("a kernel failed on GPU %d (%s); buffers are copied block by block", gpu->ordinal,
                      pw_status_text(status));
         t->plainly = true;
         t->order.path = PW_GPU_DIRECT;
-        status = wait(t, pw_gpu_enqueue(t));
+        status = pw_gpu_lane_end(t->lane, pw_gpu_enqueue(t));
     }
     signal_end(t->lane);
     pw_gpu_block_give(gpu, t->scratch);
@@ -277,7 +266,7 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
     if ((order->bytes > AHEAD_BYTES && !order->ahead) || is_lost(gpu))
         return NULL;
     if (order->alone)
-        pw_gpu_batch_launch();
+        pw_gpu_launch_begun();
     t = order->alone ? NULL : pw_gpu_batch_add(order);
     if (t || pw_gpu_enter(gpu, &scope) != PW_OK)
         return t;
@@ -294,7 +283,7 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
 
     if (t->batch)
         return pw_gpu_batch_finish(t);
-    pw_gpu_batch_launch();
+    pw_gpu_launch_begun();
     /* If the context has ended, there is no work to wait for, and its lanes cannot be used again. */
     if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK) {
         signal_end(t->lane);
@@ -314,11 +303,6 @@ bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value)
     *number = (uint32_t)t->lane->signal;
     *value = t->lane->value;
     return true;
-}
-
-void pw_gpu_launch_begun(void)
-{
-    pw_gpu_batch_launch();
 }
 
 /* A kernel that fails never sets its flag: pw_gpu_finish finds that out. */
@@ -355,7 +339,7 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order)
     pw_gpu_lane *lane;
     pw_status status;
 
-    pw_gpu_batch_launch();
+    pw_gpu_launch_begun();
     if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return pw_gpu_judge(gpu, PW_ERR_IO);
     status = pw_gpu_lane_take(gpu, &lane);

@@ -45,7 +45,8 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t);
 /* Whether another process can wait for a transfer that was begun, launched or still collected: until signal *number of
  * this process (runtime/exchange/late.h) has reached *value. If the launch fails, pw_gpu_finish sets the signal. */
 bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value);
-/* Launches the short transfers that this thread has begun and that are still collected. */
+/* Launches the short transfers that this thread has begun and that are still collected. Must be called before the
+ * thread waits for anything else. */
 void pw_gpu_launch_begun(void);
 /* Whether a transfer that was begun is over, so that pw_gpu_finish does not wait. No other thread may finish it. */
 bool pw_gpu_is_over(const pw_gpu_transfer *t);

@@ -28,8 +28,6 @@ pw_status pw_gpu_enqueue(pw_gpu_transfer *t);
  * another direction and with tables. NULL: this transfer cannot be batched.
  */
 pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *order);
-/* Launches the batch that this thread collects. Must be called before the thread waits for anything else. */
-void pw_gpu_batch_launch(void);
 /* Whether a transfer has the size and the layout for a batch. */
 bool pw_gpu_batch_takes(const pw_gpu_order *order);
 bool pw_gpu_batch_is_launched(struct pw_gpu_batch *batch);

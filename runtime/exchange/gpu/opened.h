@@ -1,7 +1,7 @@
 /*
  * Memory of other processes of the node, opened for GPUs of this process: replicas (replica.h), allocations of the
  * program (shown.h), and blocks of segments, which are registered with the driver, read only. It stays open for the
- * next message (reach.h); at most 1 GiB of blocks is registered. A block whose owner has released its pages is
+ * next message (reach.h); at most 2 GiB of blocks are registered. A block whose owner has released its pages is
  * registered anew. An allocation at addresses of another one of the same process says that the other one has been
  * freed.
  *

@@ -156,20 +156,18 @@ pw_cu_ptr pw_gpu_replica_address(const pw_gpu_block *block)
     return ((const replica *)block->companion)->device;
 }
 
-pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes)
-{
-    if (!block->shared || bytes < PW_GPU_REPLICA_LEAST || !pw_segment_wants_replicas())
-        return 0;
-    if (!block->companion && can_be())
-        add(gpu, block);
-    return block->companion ? pw_gpu_replica_address(block) : 0;
-}
-
 pw_cu_ptr pw_gpu_replica_alone(pw_gpu *gpu, pw_gpu_block *block)
 {
     if (!block->companion && can_be())
         add(gpu, block);
     return block->companion ? pw_gpu_replica_address(block) : 0;
+}
+
+pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes)
+{
+    bool wanted = block->shared && bytes >= PW_GPU_REPLICA_LEAST && pw_segment_wants_replicas();
+
+    return wanted ? pw_gpu_replica_alone(gpu, block) : 0;
 }
 
 static pw_status read_in(pw_gpu_lane *lane, pw_cu_ptr from, void *to, int64_t bytes)
