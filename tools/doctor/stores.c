@@ -107,8 +107,6 @@ static bool has_model(const pw_mpi_abi *abi, char *why, size_t size)
         snprintf(why, size, "not measured");
     else if (status != PW_OK)
         snprintf(why, size, "%.200s", diag.text);
-    else if (!model.measured)
-        snprintf(why, size, "measured by an earlier Packwright");
     else
         return true;
     return false;

@@ -18,8 +18,6 @@ static void show(const pw_model *m)
            *o->date ? o->date : "unknown");
     if (*o->network)
         printf("network: %s\n", o->network);
-    if (o->old)
-        puts("tables of an earlier Packwright, which are not read any more; packwright measure replaces them");
     for (int fact = 0; fact < PW_FACT_COUNT; fact++) {
         const struct pw_fact_info *info = &pw_fact_infos[fact];
 

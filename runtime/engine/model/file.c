@@ -84,29 +84,26 @@ static void read_text(const pw_json_value *top, const char *name, char *out, siz
         *c = *c < ' ' || *c > '~' ? ' ' : *c;
 }
 
-static pw_status read_version(const pw_json_value *top, bool *old, pw_diag *diag)
+static pw_status check_version(const pw_json_value *top, pw_diag *diag)
 {
     const pw_json_value *what = pw_json_member(top, "format", PW_JSON_STRING);
     const pw_json_value *version = pw_json_member(top, "version", PW_JSON_NUMBER);
 
     if (!what || strcmp(what->text, format) || !version)
         return not_a_model(diag, "format", "this is no model of Packwright");
-    if (version->number > PW_MODEL_VERSION)
-        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "version %g, written by a later Packwright", version->number);
-    *old = version->number == 1;
-    return *old || version->number == PW_MODEL_VERSION ? PW_OK
-                                                       : not_a_model(diag, "version", "there is no such version");
+    if (version->number != PW_MODEL_VERSION)
+        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "version %g, written by %s Packwright", version->number,
+                           version->number < PW_MODEL_VERSION ? "an earlier" : "a later");
+    return PW_OK;
 }
 
 static pw_status read_model(pw_model *m, const pw_json_value *top, pw_diag *diag)
 {
     const pw_json_value *facts = pw_json_member(top, "facts", PW_JSON_OBJECT);
-    pw_status status = read_version(top, &m->origin.old, diag);
+    pw_status status = check_version(top, diag);
 
-    if (!status && !facts && !m->origin.old)
-        status = not_a_model(diag, "facts", "there are none");
-    if (!status && facts)
-        status = read_facts(m, facts, diag);
+    if (!status)
+        status = facts ? read_facts(m, facts, diag) : not_a_model(diag, "facts", "there are none");
     read_text(top, "mpi", m->origin.mpi, sizeof m->origin.mpi);
     read_text(top, "mpi_version", m->origin.mpi_version, sizeof m->origin.mpi_version);
     read_text(top, "network", m->origin.network, sizeof m->origin.network);

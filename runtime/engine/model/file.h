@@ -12,9 +12,8 @@
 
 enum { PW_MODEL_VERSION = 2, PW_MODEL_PATH = 4096 };
 
-/* Reads a model from text; facts that it does not have get their defaults. A file of version 1, which has tables, gives
- * a model without measured facts (`origin.old`). PW_ERR_INVALID: the text is no JSON, or no model. PW_ERR_UNSUPPORTED:
- * it is of a later version. */
+/* Reads a model from text; facts that it does not have get their defaults. PW_ERR_INVALID: the text is no JSON, or no
+ * model. PW_ERR_UNSUPPORTED: it is of another version. */
 pw_status pw_model_parse(const char *text, size_t size, pw_model *out, pw_diag *diag);
 /* Returns the model as text, malloc'ed. NULL: out of memory. */
 char *pw_model_text(const pw_model *m);

@@ -20,7 +20,6 @@ typedef struct pw_model_origin {
     char network[64];      /* the transports that the facts about reading are of; "": these were not measured */
     char cpu[48], gpu[96]; /* such as "znver4" and "NVIDIA H100 80GB HBM3"; gpu is "" if there is none */
     char date[32];         /* the day of the last measurement, ISO 8601 */
-    bool old;              /* the file has tables of an earlier Packwright, which are not read */
 } pw_model_origin;
 
 /* Plain data. */

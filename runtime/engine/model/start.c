@@ -109,10 +109,7 @@ static bool load(const char *path, const char *mpi, bool named, pw_model *out)
         status = diag.status;
     if (!status) {
         *out = m;
-        pw_log(PW_LOG_INFO, "the model of %s%s", path,
-               m.origin.old ? " has tables of an earlier Packwright, which are not read; 'packwright measure' replaces "
-                              "them"
-                            : "");
+        pw_log(PW_LOG_INFO, "the model of %s", path);
     } else if (status != PW_ERR_NOT_FOUND || named) {
         pw_log_for_node("the model %s is not used: %s; strategies are chosen by the defaults", path, diag.text);
     }
