@@ -186,12 +186,8 @@ static pw_status gpu_pack(pw_staging *s)
 
 /* ---- out of a peer's memory -------------------------------------------------------------------------------------- */
 
-/* What an expected message is taken by. */
-typedef struct taking {
-    pw_gpu_order order;
-} taking;
-
-_Static_assert(sizeof(taking) <= PW_INBOUND_ARG, "it goes with a receive");
+/* A taker's argument is the order to unpack the whole message. */
+_Static_assert(sizeof(pw_gpu_order) <= PW_INBOUND_ARG, "it goes with a receive");
 
 /* Only where others are expected, too, is there anything to gain by a late read. */
 static void **late_of(void **late)
@@ -201,8 +197,7 @@ static void **late_of(void **late)
 
 static bool take_foreign(const void *arg, const void *from, int64_t bytes, const pw_peer_block *block, void **late)
 {
-    const taking *t = arg;
-    pw_gpu_order order = t->order;
+    pw_gpu_order order = *(const pw_gpu_order *)arg;
 
     order.bytes = bytes;
     return (block->lazy || bytes >= (pw_inbound_takers() > 1 ? FOREIGN_AMONG_OTHERS : FOREIGN_ALONE)) &&
@@ -211,9 +206,7 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
 
 static bool take_shown(const void *arg, const pw_stand_in *from, void **late)
 {
-    const taking *t = arg;
-
-    return pw_gpu_foreign_move(&t->order, from, late_of(late));
+    return pw_gpu_foreign_move(arg, from, late_of(late));
 }
 
 static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown, .finish = pw_gpu_foreign_finish};
@@ -221,13 +214,13 @@ static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_show
 /* Lets the GPU unpack a message straight from the memory of another process of the node. */
 static void gpu_expect(pw_staging *s)
 {
-    taking t = {.order = order_of(s, PW_UNPACK, s->buffer.bytes)};
+    pw_gpu_order order = order_of(s, PW_UNPACK, s->buffer.bytes);
 
-    t.order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
+    order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
     if (s->inbound)
         pw_inbound_expect_again(s->inbound);
     else if (is_in_host_memory(s))
-        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, is_of_many(s), &taker, &t, sizeof t);
+        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, is_of_many(s), &taker, &order, sizeof order);
 }
 
 static bool is_in_place(pw_staging *s)
