@@ -1,7 +1,7 @@
 """A PMPI tool with Packwright: stacked.py PACKWRIGHT TOOL PROGRAM KIND MPIEXEC...
 
-However the tool is preloaded, it counts the calls that it counts natively, and Packwright packs. So it is with eztrace, where that is
-installed, which tells no counts and knows nothing of the standard's ABI.
+However the tool is preloaded, it counts the calls that it counts natively, and Packwright packs; doctor names it. So it is with
+eztrace, where that is installed, which tells no counts and knows nothing of the standard's ABI.
 """
 import os
 import re
@@ -39,6 +39,9 @@ if len(native) != 2 or "tool: 0" in native[0]:
     sys.exit(f"the tool counts nothing: {native}")
 check([*run, *launch, "env", f"LD_PRELOAD={tool}", *halo], native)
 check([*run, *launch, *halo], native, LD_PRELOAD=tool)
+found = subprocess.run([packwright, "doctor"], env={**os.environ, "LD_PRELOAD": tool}, text=True, stdout=subprocess.PIPE, check=False).stdout
+if f"tools         {os.path.basename(tool)}, in LD_PRELOAD" not in found:
+    sys.exit(f"doctor does not name the tool:\n{found}")
 if shutil.which("eztrace") and kind != "mpi-abi":
     with tempfile.TemporaryDirectory() as folder:
         check([*run, *launch, "eztrace", "-o", folder, "-t", kind, *halo], [])
