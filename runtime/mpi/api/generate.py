@@ -48,7 +48,7 @@ VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_direct_knows_channels() || pw_loopback_knows())",
               "rma": "(pw_rma_any() || pw_gate_has_deferred())", "always": ""}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
-# runtime/mpi/one_sided/settled.h, runtime/mpi/strategy/operand.h).
+# runtime/mpi/one_sided/past.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
          "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "transfer": None, "operand": None, "packing": None}
@@ -475,7 +475,7 @@ def gated_body(f):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
-           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/settled.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/past.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
            '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"

@@ -4,20 +4,27 @@
  * checks the arguments and the epoch, takes a lock that it has put off, and makes the request, which is complete. The
  * data is then in place before the call returns, and so before any call that completes it.
  */
-#include "runtime/engine/move/move.h"
+#include "runtime/engine/memory/pool.h"
+#include "runtime/engine/memory/thread_end.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/mapped.h"
-#include "runtime/mpi/one_sided/settled.h"
+#include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <stdatomic.h>
 
-_Thread_local pw_settled_transfer pw_settled_transfers[1 << PW_SETTLED_TRANSFER_BITS];
+_Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
+
+static bool span_of(const pw_buffer *b, pw_span *out)
+{
+    *out = (pw_span){b->offset, b->bytes};
+    return !b->layout || pw_layout_bounds(b->layout, b->count, &out->lo, &out->bytes);
+}
 
 /* Describes objects in host memory. Returns false if their type is not one that is handled. */
-static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m)
+static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m, pw_span *span)
 {
     const pw_entry *entry = pw_registry_find(type);
     pw_buffer *b = &m->buffer;
@@ -33,13 +40,8 @@ static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m
     b->offset = pw_entry_is_left(entry) ? 0 : entry->offset;
     b->place = pw_memory_place_of((char *)base + (b->layout ? b->layout->nest->lo : b->offset));
     m->cost_bytes = b->bytes;
-    return b->place.kind == PW_PLACE_HOST && !(base == MPI_BOTTOM && (!b->layout || entry->touches_origin));
-}
-
-static bool span_of(const pw_buffer *b, pw_span *out)
-{
-    *out = (pw_span){b->offset, b->bytes};
-    return !b->layout || pw_layout_bounds(b->layout, b->count, &out->lo, &out->bytes);
+    return b->place.kind == PW_PLACE_HOST && !(base == MPI_BOTTOM && (!b->layout || entry->touches_origin)) &&
+           span_of(b, span);
 }
 
 /* Returns whether all objects lie in `bytes` bytes, from displacement `at` on. */
@@ -51,15 +53,14 @@ static bool lies_within(pw_span s, int64_t at, int64_t bytes)
 
 /* Describes the target's side. Returns false if this process does not reach it, or it goes beyond the window, which MPI
  * reports or not. */
-static bool describe_target(const pw_transfer *t, pw_message *m)
+static bool describe_target(const pw_transfer *t, pw_message *m, pw_span *span)
 {
     pw_window_memory memory;
-    pw_span span;
     int64_t at;
 
     return pw_mapped_find(t->win, t->rank, &memory) && !__builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) &&
-           at >= 0 && at <= memory.bytes && describe(memory.base + at, t->count, t->type, m) &&
-           span_of(&m->buffer, &span) && lies_within(span, at, memory.bytes);
+           at >= 0 && at <= memory.bytes && describe(memory.base + at, t->count, t->type, m, span) &&
+           lies_within(*span, at, memory.bytes);
 }
 
 /* A put or get as a message from one side to the other. */
@@ -75,92 +76,35 @@ static void name_sides(const pw_transfer *t, pair *p)
     p->from->variant = (uint8_t)(2 * t->gets);
 }
 
-/* Remembers a transfer that is left to MPI by `site`, if it cannot be staged either. `deaths`: the number from before
- * the types were looked up. */
-static void settle(const pw_transfer *t, const pw_entry *own, const pw_entry *other, pw_site *site, unsigned deaths)
+/* ---- transfers that came before ---------------------------------------------------------------------------------- */
+
+static void forget(pw_past_transfer *past)
 {
-    uint64_t origin = pw_type_key(t->origin), target = pw_type_key(t->type);
-    int64_t lowest = pw_entry_is_left(own) ? 0 : own->lowest;
-
-    if (!other->layout || pw_strategy_is_forced() || !pw_memory_is_known_host((const char *)t->buf + lowest))
-        return;
-    *pw_settled_transfer_slot(t->gets, origin, target) = (pw_settled_transfer){.origin = origin,
-                                                                               .target = target,
-                                                                               .origin_count = t->origin_count,
-                                                                               .target_count = t->count,
-                                                                               .lowest = lowest,
-                                                                               .site = site,
-                                                                               .deaths = deaths,
-                                                                               .gets = t->gets};
-}
-
-/* The quick check that the MPI moves the data: both sides are contiguous, or it was so before. */
-static bool is_left(const pw_transfer *t)
-{
-    unsigned deaths = pw_gate_deaths_now();
-    const pw_entry *own = pw_registry_find(t->origin), *other = pw_registry_find(t->type);
-    pair p = {.own = {.entry = own, .kind = PW_CALL_ONE_SIDED}, .other = {.entry = other, .kind = PW_CALL_ONE_SIDED}};
-    pw_site *site;
-
-    if (!own || !other || !(own->layout || other->layout))
-        return true;
-    name_sides(t, &p);
-    if (__builtin_mul_overflow((int64_t)(own->layout ? t->origin_count : t->count), (own->layout ? own : other)->size,
-                               &p.from->cost_bytes))
-        return false;
-    site = pw_message_left_again(p.from, p.to);
-    if (site)
-        settle(t, own, other, site, deaths);
-    return site != NULL;
-}
-
-/* ---- transfers that were moved before ---------------------------------------------------------------------------- */
-
-/* Takes the place in which a transfer like this one is remembered. NULL: there is none, or another thread has it. */
-static pw_past_place *take_place(const pw_transfer *t, pw_window_memory *memory)
-{
-    pw_past_place *places = pw_mapped_find(t->win, t->rank, memory), *place;
-    uint64_t key = pw_type_key(t->origin) + 2 * pw_type_key(t->type) + t->gets;
-
-    if (!places)
-        return NULL;
-    place = &places[pw_handle_hash(key) >> (64 - PW_PAST_BITS)];
-    return atomic_exchange_explicit(&place->taken, true, memory_order_acquire) ? NULL : place;
-}
-
-static void leave_place(pw_past_place *place)
-{
-    atomic_store_explicit(&place->taken, false, memory_order_release);
-}
-
-static bool is_like(const pw_past_move *past, const pw_transfer *t)
-{
-    return past->origin == pw_type_key(t->origin) && past->target == pw_type_key(t->type) && past->gets == t->gets &&
-           past->origin_count == (int64_t)t->origin_count && past->target_count == (int64_t)t->count;
-}
-
-/* Remembers a transfer that is moved, by `site`, if it has come before. `deaths`: as in settle. */
-static void remember(const pw_transfer *t, const pair *p, pw_site *site, unsigned deaths)
-{
-    pw_window_memory memory;
-    pw_past_place *place = take_place(t, &memory);
-    pw_past_move *past = place ? &place->past : NULL;
-
-    if (!place)
-        return;
-    if (!is_like(past, t) || past->deaths != deaths) {
-        pw_move_close(&past->move);
-        *past = (pw_past_move){.origin = pw_type_key(t->origin),
-                               .target = pw_type_key(t->type),
-                               .origin_count = t->origin_count,
-                               .target_count = t->count,
-                               .gets = t->gets,
-                               .deaths = deaths};
-    } else if (!past->site && span_of(&p->own.buffer, &past->own) && span_of(&p->other.buffer, &past->other) &&
-               pw_move_open(&past->move, &p->from->buffer, &p->to->buffer)) {
-        past->site = site;
+    if (past->move) {
+        pw_move_close(past->move);
+        pw_pool_give(past->move, sizeof *past->move);
     }
-    leave_place(place);
+    *past = (pw_past_transfer){.origin = 0};
+}
+
+void pw_past_forget(void)
+{
+    for (int i = 0; i < 1 << PW_PAST_BITS; i++)
+        forget(&pw_past_transfers[i]);
+}
+
+/* Remembers a transfer, with its open move unless that is NULL. Returns false if the move stays the caller's. */
+static bool remember(pw_past_transfer now, const pw_move *move)
+{
+    pw_past_transfer *past = pw_past_slot(now.gets, now.origin, now.target);
+
+    if (!pw_thread_end_call(pw_past_forget) || (move && !(now.move = pw_pool_take(sizeof *move))))
+        return false;
+    if (move)
+        *now.move = *move;
+    forget(past);
+    *past = now;
+    return true;
 }
 
 static bool are_apart(uintptr_t a, int64_t a_bytes, uintptr_t b, int64_t b_bytes)
@@ -170,19 +114,20 @@ static bool are_apart(uintptr_t a, int64_t a_bytes, uintptr_t b, int64_t b_bytes
 
 /* Finds the move of a transfer like a remembered one. Returns false unless all that the long way looks at is the same
  * but for the addresses. */
-static bool is_again(const pw_transfer *t, const pw_past_move *past, const pw_window_memory *memory, pw_move *out)
+static bool is_again(const pw_transfer *t, const pw_past_transfer *past, pw_move *out)
 {
     uintptr_t own = (uintptr_t)t->buf + (uintptr_t)past->own.lo, other;
+    pw_window_memory memory;
     int64_t at;
 
-    if (!past->site || !is_like(past, t) || __builtin_mul_overflow((int64_t)t->disp, memory->unit, &at) ||
-        !lies_within(past->other, at, memory->bytes) || t->buf == MPI_BOTTOM)
+    if (!past->move || !pw_mapped_find(t->win, t->rank, &memory) ||
+        __builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) || !lies_within(past->other, at, memory.bytes) ||
+        t->buf == MPI_BOTTOM)
         return false;
-    other = (uintptr_t)memory->base + (uintptr_t)at;
-    if (!are_apart(own, past->own.bytes, other + (uintptr_t)past->other.lo, past->other.bytes) ||
-        !pw_memory_is_known_host((const char *)own) || !pw_settled_holds(past->deaths))
+    other = (uintptr_t)memory.base + (uintptr_t)at;
+    if (!are_apart(own, past->own.bytes, other + (uintptr_t)past->other.lo, past->other.bytes))
         return false;
-    *out = past->move;
+    *out = *past->move;
     (t->gets ? &out->to : &out->from)->base = t->buf;
     (t->gets ? &out->from : &out->to)->base = (void *)other;
     return true;
@@ -191,39 +136,49 @@ static bool is_again(const pw_transfer *t, const pw_past_move *past, const pw_wi
 /* The types keep the layouts of both sides alive during the call. */
 static pw_again open_again(const pw_transfer *t, pw_move *move)
 {
-    pw_window_memory memory;
-    pw_past_place *place = take_place(t, &memory);
-    pw_again again = PW_AGAIN_UNKNOWN;
+    const pw_past_transfer *past = pw_past_find(t->gets, t->buf, t->origin_count, t->origin, t->count, t->type);
+    pw_again again = past && is_again(t, past, move) ? pw_message_joins_again(past->site) : PW_AGAIN_UNKNOWN;
 
-    if (!place)
-        return again;
-    if (is_again(t, &place->past, &memory, move))
-        again = pw_message_joins_again(place->past.site);
     if (again == PW_AGAIN_JOINED && move->joined.layout)
         pw_layout_ref(move->joined.layout);
-    leave_place(place);
     return again;
 }
 
-static bool open_move(const pw_transfer *t, pw_move *move)
-{
-    unsigned deaths = pw_gate_deaths_now();
-    pw_site *site;
-    pair p;
+/* ---- one transfer ------------------------------------------------------------------------------------------------ */
 
-    if (is_left(t) || !describe_target(t, &p.other) || !describe(t->buf, t->origin_count, t->origin, &p.own))
+/* A type that is only noted (runtime/mpi/types) is not known to be contiguous. */
+static bool is_contiguous(const pw_entry *entry, MPI_Datatype type)
+{
+    return !entry->layout && (entry->dense || pw_predefined_size(type) > 0);
+}
+
+/* Decides who carries out a transfer, and opens the move if that is this process. *lasts: the same holds for the next
+ * one like it, as `now` then says. */
+static bool open_move(const pw_transfer *t, pw_move *move, pw_past_transfer *now, bool *lasts)
+{
+    const pw_entry *own = pw_registry_find(t->origin), *other = pw_registry_find(t->type);
+    pair p;
+    bool joins;
+
+    *lasts = now->whole = is_contiguous(own, t->origin) && is_contiguous(other, t->type);
+    if (*lasts)
+        now->own.lo = pw_entry_is_left(own) ? 0 : own->lowest;
+    if (!(own->layout || other->layout) || !describe_target(t, &p.other, &now->other) ||
+        !describe(t->buf, t->origin_count, t->origin, &p.own, &now->own))
         return false;
     name_sides(t, &p);
-    if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer) || !pw_message_is_joined(p.from, p.to, &site))
+    if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer))
         return false;
-    if (!pw_move_open(move, &p.from->buffer, &p.to->buffer)) {
+    joins = pw_message_is_joined(p.from, p.to, &now->site);
+    now->whole = other->layout && !pw_strategy_is_forced();
+    *lasts = now->site;
+    if (joins && !pw_move_open(move, &p.from->buffer, &p.to->buffer)) {
         pw_judge_spoil();
-        return false;
+        return *lasts = false;
     }
-    pw_message_count_joined(p.from, p.to);
-    if (site)
-        remember(t, &p, site, deaths);
-    return true;
+    if (joins)
+        pw_message_count_joined(p.from, p.to);
+    return joins;
 }
 
 static int call_with_nothing(const pw_transfer *t)
@@ -248,13 +203,20 @@ static int carry_out(const pw_transfer *t, pw_move *move)
 
 pw_verdict pw_transfer_move(const pw_transfer *t, int *rc)
 {
+    pw_past_transfer now = {.origin = pw_type_key(t->origin),
+                            .target = pw_type_key(t->type),
+                            .origin_count = t->origin_count,
+                            .target_count = t->count,
+                            .gets = t->gets,
+                            .deaths = pw_gate_deaths_now()};
     pw_move move;
+    bool lasts, moved = open_move(t, &move, &now, &lasts);
 
-    if (!open_move(t, &move))
-        return PW_PASS;
-    *rc = carry_out(t, &move);
-    pw_move_close(&move);
-    return PW_DONE;
+    if (moved)
+        *rc = carry_out(t, &move);
+    if (!(lasts && remember(now, moved ? &move : NULL)) && moved)
+        pw_move_close(&move);
+    return moved ? PW_DONE : PW_PASS;
 }
 
 pw_again pw_transfer_move_again(const pw_transfer *t, int *rc)

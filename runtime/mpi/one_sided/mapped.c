@@ -10,6 +10,7 @@
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/one_sided/internal.h"
+#include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/one_sided/rma.h"
 
 #include <stdatomic.h>
@@ -165,7 +166,6 @@ typedef struct window {
     mapping mapping;
     int ranks;
     pthread_mutex_t lock; /* of a thread that looks for a target */
-    pw_past_place places[1 << PW_PAST_BITS];
     target targets[];
 } window;
 
@@ -230,8 +230,6 @@ static void destroy(window *w)
 {
     if (w->announced)
         withdraw(&w->part);
-    for (int i = 0; i < 1 << PW_PAST_BITS; i++)
-        pw_move_close(&w->places[i].past.move);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -313,6 +311,7 @@ void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared)
 
 void pw_rma_leave(void)
 {
+    pw_past_forget();
     pthread_mutex_lock(&windows.lock);
     if (windows.keyval != MPI_KEYVAL_INVALID)
         PMPI_Win_free_keyval(&windows.keyval);
@@ -362,20 +361,20 @@ static bool find_now(MPI_Win win, window *w, int rank)
     return found;
 }
 
-pw_past_place *pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
+bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out)
 {
     window *w = pw_handle_table_find(&by_handle, pw_win_key(win));
     uint32_t misses;
     target *t;
 
     if (!w || rank < 0 || rank >= w->ranks)
-        return NULL;
+        return false;
     t = &w->targets[rank];
     if (!atomic_load_explicit(&t->found, memory_order_acquire)) {
         misses = atomic_fetch_add_explicit(&t->misses, 1, memory_order_relaxed);
         if ((misses & (misses - 1)) != 0 || !find_now(win, w, rank))
-            return NULL;
+            return false;
     }
     *out = t->memory;
-    return w->places;
+    return true;
 }

@@ -8,11 +8,8 @@
 #ifndef PW_RUNTIME_ONE_SIDED_MAPPED_H
 #define PW_RUNTIME_ONE_SIDED_MAPPED_H
 
-#include "runtime/choice/site.h"
-#include "runtime/engine/move/move.h"
 #include "runtime/mpi/mpi_compat.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,35 +19,10 @@ typedef struct pw_window_memory {
     int64_t bytes, unit;
 } pw_window_memory;
 
-/* From an address to the lowest byte that objects touch, and how many bytes from there they may touch. */
-typedef struct pw_span {
-    int64_t lo, bytes;
-} pw_span;
-
-/* A transfer that was moved before, so that the next one like it needs a few comparisons (joined.c). */
-typedef struct pw_past_move {
-    uint64_t origin, target; /* types; 0: nothing is remembered here */
-    int64_t origin_count, target_count;
-    bool gets;
-    unsigned deaths;
-    pw_site *site; /* NULL: it was moved once, and is remembered when it comes back; the rest is not known then */
-    pw_span own, other;
-    pw_move move; /* open; its addresses are those of that transfer */
-} pw_past_move;
-
-/* A window has some places for them. The thread that sets `taken` uses a place until it clears that. */
-typedef struct pw_past_place {
-    _Atomic bool taken;
-    pw_past_move past;
-} pw_past_place;
-
-enum { PW_PAST_BITS = 4 /* log2 of the places */ };
-
 /* To be called after MPI has allocated a window. */
 void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared);
 
-/* Finds the memory of a rank, and returns the places of the window. NULL: this process does not reach that memory, or
- * not yet. */
-pw_past_place *pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out);
+/* Finds the memory of a rank. Returns false if this process does not reach it, or not yet. */
+bool pw_mapped_find(MPI_Win win, int rank, pw_window_memory *out);
 
 #endif

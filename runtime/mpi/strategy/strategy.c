@@ -284,18 +284,19 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to, pw_site 
     pw_message m = *from;
     pw_asked a;
     pw_site *record;
+    bool joins;
 
-    *site = NULL;
     m.role = PW_SEND;
     m.to = to;
     pw_ask(&a, &m);
-    if (pw_strategy_choose(&a, 0, &record) != joined)
+    joins = pw_strategy_choose(&a, 0, &record) == joined;
+    *site = chosen_by.counted ? NULL : record;
+    if (!joins)
         return false;
-    if (!chosen_by.counted)
-        *site = record;
     if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
         (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))
         return true;
+    *site = NULL;
     pw_judge_spoil();
     return false;
 }
@@ -309,22 +310,6 @@ pw_again pw_message_joins_again(pw_site *site)
     if (in_window && site->has_trial)
         return pw_judge_take(&site->key, &known, &same) == joined ? PW_AGAIN_JOINED : PW_AGAIN_LEFT;
     return !in_window && pw_site_again(site, joined) ? PW_AGAIN_JOINED : PW_AGAIN_UNKNOWN;
-}
-
-static pw_site *remembered(const pw_message *m)
-{
-    return m->entry->layout ? atomic_load_explicit(&m->entry->choices.to_oneself[m->kind], memory_order_acquire) : NULL;
-}
-
-pw_site *pw_message_left_again(const pw_message *from, const pw_message *to)
-{
-    pw_site *a = remembered(from), *b = remembered(to), *s = a ? a : b;
-
-    bool is_left = s && (!from->entry->layout || a == s) && (!to->entry->layout || b == s) &&
-                   from->cost_bytes >= s->least && from->cost_bytes <= s->most &&
-                   s->key.place / VARIANT == from->variant && pw_site_again(s, pw_way_left);
-
-    return is_left ? s : NULL;
 }
 
 void pw_message_count_joined(const pw_message *from, const pw_message *to)

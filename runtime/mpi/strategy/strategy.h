@@ -162,10 +162,6 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to, pw_site 
  * whole question must be asked. Trials time the short way, too, since that is what they decide about. */
 typedef enum pw_again { PW_AGAIN_UNKNOWN, PW_AGAIN_JOINED, PW_AGAIN_LEFT } pw_again;
 pw_again pw_message_joins_again(pw_site *site);
-/* The quick form for a caller that has filled in only entry, kind, variant and cost_bytes: returns the site by which
- * such a message is certain to be left to MPI, as it was when that was last asked, and counts a use of it; NULL: not
- * certain. */
-pw_site *pw_message_left_again(const pw_message *from, const pw_message *to);
 /* Returns the first guess for a described message, which is not remembered. */
 pw_strategy_id pw_message_guess(const pw_message *m);
 /* Returns whether a strategy can carry a described message. */

@@ -102,11 +102,11 @@ static void check_beyond(MPI_Datatype many)
     CHECK(count_put_objects == LEFT, "a put beyond the window was moved");
 }
 
-static void check_handle(MPI_Datatype *many)
+static void check_new_type(MPI_Datatype *old)
 {
-    MPI_Datatype handle = *many, again;
+    MPI_Datatype handle = *old, again;
 
-    MPI_Type_free(many);
+    MPI_Type_free(old);
     again = every_other_with_handle(handle, SHORT);
     if (again == MPI_DATATYPE_NULL) {
         printf("no handle was reused\n");
@@ -114,7 +114,21 @@ static void check_handle(MPI_Datatype *many)
     }
     for (int i = 0; i < WARM; i++)
         check_put(again, SHORT, 1, i % 5, "a put of a new type with the handle of another");
+    CHECK(count_put_objects == MOVED, "a put of a new type with the handle of another was left to MPI");
     MPI_Type_free(&again);
+}
+
+/* Contiguous puts are always left to MPI. */
+static void check_contiguous(void)
+{
+    MPI_Datatype type;
+
+    MPI_Type_contiguous(SHORT, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < WARM; i++)
+        put_at(out, type, 1, 0);
+    CHECK(count_put_objects == LEFT, "a contiguous put was moved");
+    check_new_type(&type);
 }
 
 static void origin(void)
@@ -126,7 +140,8 @@ static void origin(void)
           theirs);
     check_like(few, many);
     check_beyond(many);
-    check_handle(&many);
+    check_new_type(&many);
+    check_contiguous();
     MPI_Type_free(&few);
 }
 
