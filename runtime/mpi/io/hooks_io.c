@@ -32,12 +32,8 @@
  * noted, no view counts as native.
  */
 
-typedef struct view {
-    bool native; /* the data representation: the file holds the bytes as memory does */
-    bool plain;  /* the file type is predefined: the view has no holes */
-} view;
-
-/* A view as a value of the table. */
+/* A view as a value of the table. NATIVE: the file holds the bytes as memory does. PLAIN: the file type is predefined,
+ * so the view has no holes. */
 enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
 
 /* The singleton. */
@@ -64,15 +60,15 @@ static bool is_predefined(MPI_Datatype type)
 }
 
 /* Returns the view of a file. A view that cannot be known is not native. */
-static view view_of(MPI_File fh)
+static uintptr_t view_of(MPI_File fh)
 {
     uintptr_t noted;
 
     pthread_once(&views.once, start);
     if (views.lost)
-        return (view){.native = false};
+        return 0;
     noted = (uintptr_t)pw_handle_table_find(&table, pw_file_key(fh));
-    return (view){.native = !noted || noted & NATIVE, .plain = !noted || noted & PLAIN};
+    return noted ? noted : NATIVE | PLAIN;
 }
 
 pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
@@ -132,15 +128,15 @@ static int fail(MPI_File fh, pw_status status)
  * without Packwright no such files can exist. Where MPI converts elements, it would have to find them. */
 static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
 {
-    view of_file = view_of(call->fh);
+    uintptr_t view = view_of(call->fh);
     bool needed = pw_mirror_is_needed(m);
     pw_status status = PW_OK;
 
-    m->variant = (uint8_t)(2 * call->time + of_file.plain);
+    m->variant = (uint8_t)(2 * call->time + !!(view & PLAIN));
     s->strategy = NULL;
-    if (!needed && !(of_file.native && pw_io_type_is_plain(call->type)))
+    if (!needed && !(view & NATIVE && pw_io_type_is_plain(call->type)))
         return false;
-    if (!of_file.native)
+    if (!(view & NATIVE))
         status = PW_ERR_UNSUPPORTED;
     else if (pw_staging_open(s, m))
         status = call->use == PW_IO_WRITE ? pw_staging_pack(s) : PW_OK;
