@@ -1,4 +1,5 @@
 /* The segment and what other processes see of it. */
+#include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
@@ -7,7 +8,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +74,29 @@ static void blocks_are_apart_aligned_and_taken_again(void **state)
     assert_int_equal(a[0], 0); /* the pages have gone back to the system */
     assert_true(pw_segment_give(a) && pw_segment_give(b) && pw_segment_give(c));
     assert_false(pw_segment_give(&private));
+}
+
+/* The system makes the pages of a new staging buffer at once, so the first message of a length waits for none of them.
+ */
+static void the_first_message_waits_for_no_pages(void **state)
+{
+#if defined MADV_POPULATE_WRITE && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    char *buffer = pw_pool_take_from(PW_POOL_OUTBOUND, 4 * MIB);
+    struct rusage before, after;
+
+    (void)state;
+    assert_true(buffer && pw_segment_offer_at(buffer));
+    if (madvise(buffer, 1, MADV_POPULATE_WRITE) != 0)
+        skip();
+    getrusage(RUSAGE_SELF, &before);
+    memset(buffer, 1, 4 * MIB);
+    getrusage(RUSAGE_SELF, &after);
+    assert_in_range(after.ru_minflt - before.ru_minflt, 0, 8);
+    pw_pool_give_to(PW_POOL_OUTBOUND, buffer, 4 * MIB);
+    pw_pool_trim();
+#else
+    (void)state; /* the system cannot do so, or sanitizers have pages of their own */
+#endif
 }
 
 static void there_are_blocks_of_some_sizes(void **state)
@@ -212,6 +238,7 @@ static int open_segment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_are_apart_aligned_and_taken_again),
+                                       cmocka_unit_test(the_first_message_waits_for_no_pages),
                                        cmocka_unit_test(there_are_blocks_of_some_sizes),
                                        cmocka_unit_test(reads_may_be_refused),
                                        cmocka_unit_test(sharing_is_believed_until_it_has_failed),

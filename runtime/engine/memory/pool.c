@@ -15,6 +15,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 enum {
     SIDES = PW_POOL_OUTBOUND + 1,
@@ -22,8 +27,8 @@ enum {
     CELLS = 4096, /* idle cells of one thread */
     LINE = 64,
     PAGE = 4096,
-    TOUCHED = 2 << 20, /* the longest write that is ever timed */
-    HUGE_SHIFT = 21    /* buffers from this size on are aligned to huge pages, and ask for them */
+    TIMED = 2 << 20, /* the longest write that is ever timed */
+    HUGE_SHIFT = 21  /* buffers from this size on are aligned to huge pages, and ask for them */
 };
 
 /* The idle bytes that the pool keeps, of both sides together. */
@@ -51,12 +56,15 @@ static _Thread_local struct {
     int ncells;
 } own;
 
-/* Touches the pages of a buffer, since page faults would falsify the timing of stores
- * (runtime/engine/memory/outbound.h).
- */
-static void touch(char *buffer, int64_t bytes)
+/* Makes the pages of a buffer in one system call, which takes less than a page fault for each of them. Page faults
+ * would also falsify the timing of stores (runtime/engine/memory/outbound.h). Linux before 5.14 has no such call. */
+static void make_pages(char *buffer, int64_t bytes)
 {
-    for (int64_t at = 0; at < bytes && at < TOUCHED; at += PAGE)
+    uintptr_t begin = (uintptr_t)buffer & -(uintptr_t)sysconf(_SC_PAGESIZE);
+
+    if (madvise((void *)begin, (uintptr_t)buffer + (uintptr_t)bytes - begin, MADV_POPULATE_WRITE) == 0)
+        return;
+    for (int64_t at = 0; at < bytes && at < TIMED; at += PAGE)
         *(volatile char *)(buffer + at) = 0;
 }
 
@@ -86,15 +94,17 @@ static void *allocate(pw_pool_side side, int class)
     int64_t bytes = pw_size_class_bytes(class);
     size_t align = class + PW_SIZE_FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
     void *buffer;
+    bool shared; /* its pages are in memory already, and only have to be mapped */
 
     release_shorter(pw_idle_shelf(side, class));
     buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
+    shared = buffer;
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
         return NULL;
     if (align > LINE)
         madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* only a hint, which may fail */
     if (side == PW_POOL_OUTBOUND)
-        touch(buffer, bytes);
+        make_pages(buffer, shared || bytes < TIMED ? bytes : TIMED);
     atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
     return buffer;
 }
