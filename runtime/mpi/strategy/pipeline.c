@@ -126,13 +126,18 @@ static void *begin(pw_direction direction, void *context, void *state, const voi
     return (char *)m + 1;
 }
 
+/* Most messages are not wanted, and then MPI's own callback is all. */
 static void *start_pack(void *context, const void *buffer, size_t count)
 {
+    if (!wants[PW_PACK].entry)
+        return mpi.ops.start_pack(context, buffer, count);
     return begin(PW_PACK, context, mpi.ops.start_pack(context, buffer, count), buffer, count);
 }
 
 static void *start_unpack(void *context, void *buffer, size_t count)
 {
+    if (!wants[PW_UNPACK].entry)
+        return mpi.ops.start_unpack(context, buffer, count);
     return begin(PW_UNPACK, context, mpi.ops.start_unpack(context, buffer, count), buffer, count);
 }
 
@@ -213,19 +218,19 @@ static bool adopt(const generic_ops *ops)
 
 int ucp_dt_create_generic(const generic_ops *ops, void *context, uint64_t *datatype);
 
-/* Looking up where a call comes from and leads to takes longer than the call, so the MPI's own place is remembered. */
-__attribute__((visibility("default"))) int ucp_dt_create_generic(const generic_ops *ops, void *context,
-                                                                 uint64_t *datatype)
+/* The place from which the MPI calls, and the function to which that leads. Looking them up takes longer than the call.
+ */
+static _Atomic uintptr_t place;
+static _Atomic(create_fn *) after;
+
+/* Answers a call from another place than the last one of the MPI's. */
+static __attribute__((noinline)) int create_from(void *caller, const generic_ops *ops, void *context,
+                                                 uint64_t *datatype)
 {
-    static _Atomic uintptr_t place;
-    static _Atomic(create_fn *) after;
-    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
     create_fn *next;
     Dl_info info;
 
-    if (atomic_load_explicit(&place, memory_order_acquire) == caller && !memcmp(&mpi.ops, ops, sizeof *ops))
-        return atomic_load_explicit(&after, memory_order_relaxed)(&ours, context, datatype);
-    if (!dladdr(__builtin_return_address(0), &info) || !info.dli_fname)
+    if (!dladdr(caller, &info) || !info.dli_fname)
         return UCS_ERR_UNSUPPORTED;
     next = (create_fn *)(uintptr_t)pw_locate_behind(info.dli_fname, "ucp_dt_create_generic");
     if (!next || next == ucp_dt_create_generic)
@@ -233,6 +238,18 @@ __attribute__((visibility("default"))) int ucp_dt_create_generic(const generic_o
     if (!is_of_mpi(info.dli_fname) || !adopt(ops))
         return next(ops, context, datatype);
     atomic_store_explicit(&after, next, memory_order_relaxed);
-    atomic_store_explicit(&place, caller, memory_order_release);
+    atomic_store_explicit(&place, (uintptr_t)caller, memory_order_release);
     return next(&ours, context, datatype);
+}
+
+/* Programs that make a type for each message call this each time. A set of callbacks is known by its first one. */
+__attribute__((visibility("default"))) int ucp_dt_create_generic(const generic_ops *ops, void *context,
+                                                                 uint64_t *datatype)
+{
+    void *caller = __builtin_return_address(0);
+
+    if (atomic_load_explicit(&place, memory_order_acquire) == (uintptr_t)caller &&
+        mpi.ops.start_pack == ops->start_pack)
+        return atomic_load_explicit(&after, memory_order_relaxed)(&ours, context, datatype);
+    return create_from(caller, ops, context, datatype);
 }
