@@ -42,7 +42,7 @@ endif()
 # The runs that CI repeats in the sanitizer builds, labelled `sanitized`: what has threads, and in the build that looks at
 # memory every family of calls once, with all staged that can be. A further MPI repeats there what mixes all families, and errors;
 # ThreadSanitizer is tried with MPICH only. Open MPI itself writes before the buffer when `errors` packs to a negative position.
-set(PW_SANITIZED_RUNS "[.](stress.*|request_threads.*|threads[.]async|rma[.]threads)$")
+set(PW_SANITIZED_RUNS "[.](stress.*|request_threads.*|threads[.]async|rma[.]threads.*)$")
 set(PW_SANITIZED_RUNS_AGAIN "[.](stress.*|request_threads|collective_errors[.]2)$")
 if(NOT PW_SANITIZE STREQUAL thread)
   string(APPEND PW_SANITIZED_RUNS "|[.]packed$|[.](shared|noted|collective_cases|rma[.]local|collective_errors[.]2)$")

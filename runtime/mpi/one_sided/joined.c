@@ -13,6 +13,7 @@
 #include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 _Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
@@ -78,16 +79,34 @@ static void name_sides(const pw_transfer *t, pair *p)
 
 /* ---- transfers that came before ---------------------------------------------------------------------------------- */
 
-static void forget(pw_past_transfer *past)
+/* Layouts end with the life of MPI that they were made in. Threads may end later, and then have nothing to release. */
+static struct {
+    pthread_mutex_t lock; /* held while a layout of this life is released */
+    unsigned now;
+} lives = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void pw_past_leave(void)
 {
-    if (past->move) {
-        pw_move_close(past->move);
-        pw_pool_give(past->move, sizeof *past->move);
-    }
-    *past = (pw_past_transfer){.origin = 0};
+    pthread_mutex_lock(&lives.lock);
+    lives.now++;
+    pthread_mutex_unlock(&lives.lock);
 }
 
-void pw_past_forget(void)
+static void forget(pw_past_transfer *past)
+{
+    unsigned now;
+
+    pthread_mutex_lock(&lives.lock);
+    now = lives.now;
+    if (past->move && past->life == now)
+        pw_move_close(past->move);
+    pthread_mutex_unlock(&lives.lock);
+    if (past->move)
+        pw_pool_give(past->move, sizeof *past->move);
+    *past = (pw_past_transfer){.life = now};
+}
+
+static void forget_all(void)
 {
     for (int i = 0; i < 1 << PW_PAST_BITS; i++)
         forget(&pw_past_transfers[i]);
@@ -98,11 +117,12 @@ static bool remember(pw_past_transfer now, const pw_move *move)
 {
     pw_past_transfer *past = pw_past_slot(now.gets, now.origin, now.target);
 
-    if (!pw_thread_end_call(pw_past_forget) || (move && !(now.move = pw_pool_take(sizeof *move))))
+    if (!pw_thread_end_call(forget_all) || (move && !(now.move = pw_pool_take(sizeof *move))))
         return false;
     if (move)
         *now.move = *move;
     forget(past);
+    now.life = past->life;
     *past = now;
     return true;
 }

@@ -311,7 +311,7 @@ void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared)
 
 void pw_rma_leave(void)
 {
-    pw_past_forget();
+    pw_past_leave();
     pthread_mutex_lock(&windows.lock);
     if (windows.keyval != MPI_KEYVAL_INVALID)
         PMPI_Win_free_keyval(&windows.keyval);

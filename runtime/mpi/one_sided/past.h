@@ -20,17 +20,17 @@ typedef struct pw_span {
 typedef struct pw_past_transfer {
     uint64_t origin, target; /* types; 0: nothing is remembered here */
     int64_t origin_count, target_count;
-    bool gets, whole; /* `whole`: MPI gets what is not moved as it is, so that no origin is staged */
-    unsigned deaths;
-    pw_site *site; /* NULL: MPI always gets it */
+    bool gets, whole;      /* `whole`: MPI gets what is not moved as it is, so that no origin is staged */
+    unsigned deaths, life; /* of MPI */
+    pw_site *site;         /* NULL: MPI always gets it */
     pw_span own, other;
     pw_move *move; /* open, with the addresses of that time; NULL: it was left to MPI */
 } pw_past_transfer;
 
 extern _Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
 
-/* Forgets those of the calling thread. */
-void pw_past_forget(void);
+/* Called while MPI still works: what is remembered holds no layouts from now on. */
+void pw_past_leave(void);
 
 static PW_NATIVE_INLINE pw_past_transfer *pw_past_slot(bool gets, uint64_t origin, uint64_t target)
 {

@@ -1,10 +1,13 @@
 /*
  * Several threads with one window: each puts and gets in places of its own and completes by itself, while the others do
- * the same. A thread that has flushed must find its data, even if another thread's flush has fetched it.
+ * the same. A thread that has flushed must find its data, even if another thread's flush has fetched it. One thread
+ * ends after MPI.
  */
 #include "tests/mpi/support/harness.h"
 
 #include <pthread.h>
+
+static pthread_barrier_t with_first; /* the first thread and the main one */
 
 enum { THREADS = 4, DOUBLES = 300, ROUNDS = 150 };
 
@@ -49,6 +52,8 @@ static void *work(void *arg)
         CHECK(wrong == 0, "thread %d, round %d: %d wrong", w->number, round, wrong);
     }
     free(buffer);
+    for (int i = 0; i < 2 && w->number == 0; i++)
+        pthread_barrier_wait(&with_first); /* it has worked; MPI has ended */
     return NULL;
 }
 
@@ -60,6 +65,7 @@ int main(int argc, char **argv)
     MPI_Datatype type;
     MPI_Win win;
 
+    pthread_barrier_init(&with_first, NULL, 2);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
@@ -78,12 +84,18 @@ int main(int argc, char **argv)
         if (provided == MPI_THREAD_MULTIPLE)
             pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
-    for (int i = 0; i < THREADS && provided == MPI_THREAD_MULTIPLE; i++)
+    for (int i = 1; i < THREADS && provided == MPI_THREAD_MULTIPLE; i++)
         pthread_join(workers[i].thread, NULL);
+    if (provided == MPI_THREAD_MULTIPLE)
+        pthread_barrier_wait(&with_first);
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     MPI_Type_free(&type);
     rc = test_result();
     MPI_Finalize();
+    if (provided == MPI_THREAD_MULTIPLE) {
+        pthread_barrier_wait(&with_first);
+        pthread_join(workers[0].thread, NULL);
+    }
     return rc;
 }
