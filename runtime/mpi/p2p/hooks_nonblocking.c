@@ -19,23 +19,23 @@
 
 typedef struct transfer {
     pw_pending pending;
-    pw_staging out; /* may be empty, as `in` */
     union {
-        struct {
+        struct { /* of a receive */
             pw_staging in;
             int grain;                    /* grain of the message that is received (pw_received_grain) */
             pw_loopback_receive from_own; /* of a receive from this process */
+            bool holds;                   /* its buffer is known to stay where it is (pw_memory_hold) */
         };
-        struct {
-            pw_deferred deferred; /* of a send that is deferred */
+        struct {                     /* of a send */
+            pw_staging out;          /* empty: MPI gets an empty message */
+            pw_loopback_move *moved; /* to this process; NULL: MPI brings the message */
+            pw_deferred deferred;    /* of a send that is deferred */
             pw_kept kept;
+            const pw_entry *entry; /* of a persistent one; only for statistics (pw_loopback_receive) */
         };
-        pw_loopback_move *moved; /* of a send to this process; NULL: MPI brings the message */
     };
-    const pw_entry *entry; /* of a persistent send; only for statistics (pw_loopback_receive) */
-    int tag;               /* of a persistent operation */
-    bool is_self;          /* an operation in GPU memory whose peer is this process */
-    bool holds;            /* a receive: its buffer is known to stay where it is (pw_memory_hold) */
+    int tag;      /* of a persistent operation */
+    bool is_self; /* an operation in GPU memory whose peer is this process */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -131,18 +131,17 @@ static int await_readers(pw_pending *p, const MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-static void destroy(pw_pending *p)
+static void destroy_receive(pw_pending *p)
 {
     transfer *t = (transfer *)p;
 
     pw_loopback_done(&t->from_own, false);
     let_go(t);
-    pw_staging_close(&t->out);
     pw_staging_close(&t->in);
     pw_cell_give(t);
 }
 
-static void destroy_deferred(pw_pending *p)
+static void destroy_send(pw_pending *p)
 {
     transfer *t = (transfer *)p;
 
@@ -151,60 +150,31 @@ static void destroy_deferred(pw_pending *p)
         pw_kept_put(&t->kept);
         return;
     }
-    pw_staging_close(&t->out);
-    pw_cell_give(p);
-}
-
-static void destroy_moved(pw_pending *p)
-{
-    transfer *t = (transfer *)p;
-
     pw_loopback_give(t->moved);
     pw_staging_close(&t->out);
     pw_cell_give(t);
 }
 
-static const pw_pending_ops deferred_send_ops = {.destroy = destroy_deferred};
-/* The operations of deferred sends that others read in the program's own buffer. */
-static const pw_pending_ops deferred_shown_ops = {
-    .complete = await_readers, .destroy = destroy_deferred, .sends = true};
-static const pw_pending_ops moved_send_ops = {.complete = finish_move, .destroy = destroy_moved, .sends = true};
-/* The operations of persistent sends from GPU memory to this process. */
-static const pw_pending_ops persistent_self_send_ops = {
-    .start = pack_or_move, .complete = finish_move, .destroy = destroy_moved, .sends = true};
-static const pw_pending_ops send_ops = {.destroy = destroy};
-/* The operations of sends from GPU memory, which others may read late. */
-static const pw_pending_ops gpu_send_ops = {.complete = await_readers, .destroy = destroy, .sends = true};
-static const pw_pending_ops persistent_send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy};
-static const pw_pending_ops persistent_gpu_send_ops = {
-    .start = pack, .begin_start = begin_packing, .complete = await_readers, .destroy = destroy, .sends = true};
+/* Persistent operations are started by these, too. */
+static const pw_pending_ops send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy_send};
+/* The operations of sends whose readers are waited for: they may read late, or in the program's own buffer. */
+static const pw_pending_ops awaited_send_ops = {
+    .start = pack, .begin_start = begin_packing, .complete = await_readers, .destroy = destroy_send, .sends = true};
+/* The operations of sends from GPU memory to this process. */
+static const pw_pending_ops self_send_ops = {
+    .start = pack_or_move, .complete = finish_move, .destroy = destroy_send, .sends = true};
 static const pw_pending_ops recv_ops = {
-    .start = expect, .complete = unpack_arrived, .destroy = destroy, .receives = true};
+    .start = expect, .complete = unpack_arrived, .destroy = destroy_receive, .receives = true};
 /* The operations of receives into GPU memory. */
-#define GPU_RECV \
-    .start = expect, .complete = unpack_arrived, .begin_complete = begin_unpacking, .destroy = destroy, .receives = true
-static const pw_pending_ops gpu_recv_ops = {GPU_RECV, .is_read_by_gpu = true};
-/* The operations of shorter receives into GPU memory, whose messages MPI copies. */
-static const pw_pending_ops short_gpu_recv_ops = {GPU_RECV};
-enum { LEAST_READ = 16 << 10 };
+static const pw_pending_ops gpu_recv_ops = {.start = expect,
+                                            .complete = unpack_arrived,
+                                            .begin_complete = begin_unpacking,
+                                            .destroy = destroy_receive,
+                                            .receives = true};
 
 static bool is_on_device(const pw_staging *s)
 {
     return pw_staging_is_open(s) && s->buffer.place.kind == PW_PLACE_DEVICE;
-}
-
-static const pw_pending_ops *send_ops_of(const pw_staging *s, bool persistent)
-{
-    if (persistent)
-        return is_on_device(s) ? &persistent_gpu_send_ops : &persistent_send_ops;
-    return is_on_device(s) ? &gpu_send_ops : &send_ops;
-}
-
-static const pw_pending_ops *recv_ops_of(const pw_staging *s)
-{
-    if (!is_on_device(s))
-        return &recv_ops;
-    return s->buffer.bytes < LEAST_READ ? &short_gpu_recv_ops : &gpu_recv_ops;
 }
 
 /* How many uses of its type a call stands for. */
@@ -224,30 +194,28 @@ void pw_p2p_abandon_call(void)
     starting = NULL;
 }
 
-/* Makes a transfer that takes over the staging buffers. NULL: there is no memory; the staging buffers are closed, and
- * the call is left to MPI. */
-static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *out, pw_staging *in)
+/* Makes a transfer that takes over a staging buffer. NULL: there is no memory; the staging buffer is closed, and the
+ * call is left to MPI. */
+static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
 {
     transfer *t = pw_cell_take();
 
-    if (t) {
-        starting = t;
-        t->pending = (pw_pending){.ops = ops, .comm = comm};
-        t->out.strategy = t->in.strategy = NULL;
-        t->grain = 0;
-        t->from_own = (pw_loopback_receive){.channel = NULL};
-        t->is_self = t->holds = false;
-        if (out)
-            t->out = *out;
-        if (in)
-            t->in = *in;
-        return t;
+    if (!t) {
+        pw_staging_close(s);
+        return NULL;
     }
-    if (out)
-        pw_staging_close(out);
-    if (in)
-        pw_staging_close(in);
-    return NULL;
+    starting = t;
+    t->pending = (pw_pending){.ops = ops, .comm = comm};
+    t->is_self = false;
+    if (ops->receives) {
+        t->in = *s;
+        t->from_own = (pw_loopback_receive){.channel = NULL};
+        t->holds = false;
+    } else {
+        t->out = *s;
+        t->moved = NULL;
+    }
+    return t;
 }
 
 /* Remembers of an operation what its starts follow. */
@@ -304,7 +272,7 @@ static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, const pw_ent
 {
     double ns = pw_staging_fused_ns(s, entry);
     bool shown = !s->strategy->begin;
-    transfer *t = create(shown ? &deferred_shown_ops : &deferred_send_ops, like->comm, s, NULL);
+    transfer *t = create(shown ? &awaited_send_ops : &send_ops, like->comm, s);
 
     if (!t) {
         pw_deferred_flush();
@@ -339,7 +307,7 @@ static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int
                       MPI_Request *request)
 {
     static const char nothing;
-    transfer *t = create(&moved_send_ops, comm, NULL, NULL);
+    transfer *t = create(&self_send_ops, comm, &(pw_staging){.strategy = NULL});
     int rc;
 
     if (!t) {
@@ -395,7 +363,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     if (init && !is_self && pw_deferred_can(&s))
         return send_deferred(&like, &s, entry, request, rc);
     let_deferred_go(persistent);
-    t = create(send_ops_of(&s, persistent), comm, &s, NULL);
+    t = create(is_on_device(&s) ? &awaited_send_ops : &send_ops, comm, &s);
     if (!t)
         return PW_PASS;
     t->pending.persistent = persistent;
@@ -403,9 +371,8 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
         keep_peer(t, &t->out, dest, tag);
     t->out.awaited = persistent && next != pw_call_Bsend_init;
     if (t->is_self) {
-        t->pending.ops = &persistent_self_send_ops;
+        t->pending.ops = &self_send_ops;
         t->entry = entry;
-        t->moved = NULL;
     }
     *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_staging_pack(&t->out));
     if (*rc == MPI_SUCCESS)
@@ -440,13 +407,14 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
                        int tag, MPI_Comm comm, MPI_Message *message, MPI_Request *request, int *rc)
 {
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, times_of(persistent));
+    enum { LEAST_READ = 16 << 10 }; /* MPI copies shorter messages to GPU memory */
     pw_staging s;
     transfer *t;
     bool large;
 
     pw_deferred_poll();
     t = pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm, false)
-            ? create(recv_ops_of(&s), comm, NULL, &s)
+            ? create(is_on_device(&s) ? &gpu_recv_ops : &recv_ops, comm, &s)
             : NULL;
     if (!t) {
         if (!message)
@@ -454,6 +422,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
         return pw_p2p_pass(entry, count, source);
     }
     t->pending.persistent = persistent;
+    t->pending.is_read_by_gpu = is_on_device(&t->in) && t->in.buffer.bytes >= LEAST_READ;
     t->grain = pw_received_grain(entry);
     if (!message)
         keep_peer(t, &t->in, source, tag);

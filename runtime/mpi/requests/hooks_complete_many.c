@@ -173,7 +173,7 @@ static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status 
  * completes it. */
 static bool is_gathered(const pw_pending *p)
 {
-    return p && p->active && p->ops->is_read_by_gpu && !(is_persistent(p) && pw_mpi_forgets_status);
+    return p && p->active && p->is_read_by_gpu && !(is_persistent(p) && pw_mpi_forgets_status);
 }
 
 /* Makes MPI go on until it has completed the receives that a GPU may read of other processes, and gathers these reads

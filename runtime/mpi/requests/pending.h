@@ -55,14 +55,15 @@ typedef struct pw_pending_ops {
     /* MPI_Cancel does not take such requests, so nothing asks their statuses whether they were cancelled. */
     bool uncancellable;
     /* It is a receive: a call that starts several operations prepares these first. It is a send, whose status says
-     * nothing. It is a receive that a GPU may read out of another process's memory. */
-    bool receives, sends, is_read_by_gpu;
+     * nothing. */
+    bool receives, sends;
 } pw_pending_ops;
 
 struct pw_pending {
     const pw_pending_ops *ops;
     MPI_Comm comm; /* its error handler gets failures of start and complete; MPI_COMM_NULL: that of MPI_COMM_SELF */
     bool persistent;
+    bool is_read_by_gpu; /* it is a receive that a GPU may read out of another process's memory */
     bool once; /* the program's nonblocking send is a persistent request of MPI (deferred.h), freed when it completes */
     bool keeps,
         kept; /* if it completes without error its request is not freed; so it was: `destroy` keeps it (kept.h) */
