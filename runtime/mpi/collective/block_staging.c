@@ -9,7 +9,7 @@ pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
     pw_status status;
 
     b->runs = 0;
-    b->is_whole = b->is_apart = b->needed = false;
+    b->computes = b->is_apart = b->needed = false;
     b->whole.strategy = NULL;
     b->many = NULL;
     b->arrays = b->mirror = NULL;
@@ -23,28 +23,12 @@ pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
     return b->needed ? status : PW_OK;
 }
 
-static pw_staging narrow(const pw_block_staging *b, const pw_run *run)
+static bool begin(pw_run *run, unsigned use)
 {
-    pw_staging s = b->whole;
-
-    s.buffer = run->buffer;
-    s.data = (char *)b->whole.data + run->at;
-    s.under_way = run->under_way;
-    s.inbound = run->inbound;
-    return s;
-}
-
-static bool begin(const pw_block_staging *b, pw_run *run, unsigned use)
-{
-    pw_staging part;
-    bool begun;
-
     if (run->by_cpu || !(run->use & use))
         return true;
-    part = narrow(b, run);
-    begun = use == PW_USE_READ ? pw_staging_begin_pack(&part) : pw_staging_begin_unpack(&part, run->buffer.bytes);
-    run->under_way = part.under_way;
-    return begun;
+    return use == PW_USE_READ ? pw_staging_begin_pack(&run->part)
+                              : pw_staging_begin_unpack(&run->part, run->part.buffer.bytes);
 }
 
 static void move_by_cpu(const pw_staging *part, unsigned use)
@@ -61,18 +45,15 @@ static void move_by_cpu(const pw_staging *part, unsigned use)
         memcpy(user, part->data, (size_t)part->buffer.bytes);
 }
 
-static pw_status move(const pw_block_staging *b, pw_run *run, unsigned use)
+static pw_status move(pw_run *run, unsigned use)
 {
-    pw_staging part = narrow(b, run);
-
-    run->under_way = NULL;
     if (!run->by_cpu)
-        return use == PW_USE_READ ? pw_staging_pack(&part) : pw_staging_unpack(&part, run->buffer.bytes);
-    move_by_cpu(&part, use);
+        return use == PW_USE_READ ? pw_staging_pack(&run->part) : pw_staging_unpack(&run->part, run->part.buffer.bytes);
+    move_by_cpu(&run->part, use);
     return PW_OK;
 }
 
-static pw_status move_whole(pw_block_staging *b, unsigned use)
+static pw_status move_operand(pw_block_staging *b, unsigned use)
 {
     const pw_buffer *user = &b->whole.buffer;
     pw_status status;
@@ -103,12 +84,17 @@ static pw_status move_runs(pw_block_staging *b, unsigned use)
 
         if (!(runs[i].use & use))
             continue;
-        for (next = next < i ? i : next; next < b->runs && begin(b, &runs[next], use);)
+        for (next = next < i ? i : next; b->runs > 1 && next < b->runs && begin(&runs[next], use);)
             next++;
-        one = move(b, &runs[i], use);
+        one = move(&runs[i], use);
         status = status == PW_OK ? one : status;
     }
     return status;
+}
+
+static bool may_be_read(const pw_run *run, unsigned use)
+{
+    return !run->by_cpu && run->use == use && run->part.buffer.bytes >= PW_LEAST_READ;
 }
 
 /* Blocks of more than the pool expects are copied by MPI. */
@@ -117,38 +103,36 @@ void pw_block_staging_expect(pw_block_staging *b)
     pw_run *runs = pw_block_staging_runs(b);
 
     for (int64_t i = 0; b->is_apart && i < b->runs; i++)
-        if (!runs[i].by_cpu && runs[i].use == PW_USE_WRITE && runs[i].buffer.bytes >= PW_LEAST_READ) {
-            pw_staging part = narrow(b, &runs[i]);
-
-            pw_staging_expect(&part);
-            runs[i].inbound = part.inbound;
-        }
+        if (may_be_read(&runs[i], PW_USE_WRITE))
+            pw_staging_expect(&runs[i].part);
 }
 
-/* Blocks of GPU memory that are exchanged, each of which its receiver may read late. */
-static void allow_late(pw_block_staging *b)
+/* Each block of GPU memory that is exchanged may be read late by its receiver. */
+static void announce(pw_block_staging *b)
 {
+    bool late = b->whole.once && b->whole.channel && b->whole.buffer.place.kind == PW_PLACE_DEVICE;
     pw_run *runs = pw_block_staging_runs(b);
-    bool may = b->whole.once && b->whole.channel && b->whole.buffer.place.kind == PW_PLACE_DEVICE;
 
-    for (int64_t i = 0; may && i < b->runs; i++)
-        if (!runs[i].by_cpu && runs[i].use == PW_USE_READ && runs[i].buffer.bytes >= PW_LEAST_READ)
-            pw_late_begin_part((char *)b->whole.data + runs[i].at);
+    pw_staging_announce(&b->whole);
+    for (int64_t i = 0; i < b->runs; i++) {
+        runs[i].part.announced = b->whole.announced;
+        runs[i].part.replicated = b->whole.replicated;
+        if (late && may_be_read(&runs[i], PW_USE_READ))
+            pw_late_begin_part(runs[i].part.data);
+    }
 }
 
 pw_status pw_block_staging_pack(pw_block_staging *b)
 {
     /* What MPI computes with has no runs, and travels otherwise. */
-    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV && b->runs > 0) {
-        pw_staging_announce(&b->whole);
-        allow_late(b);
-    }
-    return b->is_whole ? move_whole(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
+    if (pw_block_staging_is_open(b) && b->whole.role != PW_RECV && b->runs > 0)
+        announce(b);
+    return b->computes ? move_operand(b, PW_USE_READ) : move_runs(b, PW_USE_READ);
 }
 
 pw_status pw_block_staging_unpack(pw_block_staging *b)
 {
-    return b->is_whole ? move_whole(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
+    return b->computes ? move_operand(b, PW_USE_WRITE) : move_runs(b, PW_USE_WRITE);
 }
 
 void pw_block_staging_close(pw_block_staging *b)
@@ -157,7 +141,7 @@ void pw_block_staging_close(pw_block_staging *b)
 
     for (int64_t i = 0; i < b->runs; i++)
         if (runs[i].owner)
-            pw_layout_unref(runs[i].buffer.layout);
+            pw_layout_unref(runs[i].part.buffer.layout);
     b->runs = 0;
     pw_staging_close(&b->whole);
     pw_pool_give(b->arrays, b->array_bytes);

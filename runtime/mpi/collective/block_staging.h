@@ -5,8 +5,8 @@
  * objects of one type that follow each other both in the user's memory and in the staging buffer. Memory that no block
  * names is not written: gaps between blocks, blocks of neighbours that do not exist, the block contributed in place.
  *
- * For each run the strategy's pack and unpack get a copy of the staging buffer narrowed to the run: buffer and data are
- * those of the run. A strategy must therefore keep in `own` only what is valid for every part of the staging buffer.
+ * Each run is a staging, the part of the side's that has its buffer and data. A strategy must therefore keep in `own`
+ * only what is valid for every part of the staging buffer.
  */
 #ifndef PW_RUNTIME_BLOCK_STAGING_H
 #define PW_RUNTIME_BLOCK_STAGING_H
@@ -17,21 +17,18 @@
 #include "runtime/mpi/strategy/staging.h"
 
 typedef struct pw_run {
-    pw_buffer buffer; /* layout NULL: the run is dense */
-    int64_t at;       /* the place in the staging buffer, in bytes from its beginning */
+    pw_staging part; /* layout NULL: the run is dense */
     unsigned use;
     bool by_cpu; /* the CPU moves it without a strategy: the run is dense, in host memory or in a staging buffer for GPU
                     memory */
     bool owner;  /* the run holds a reference of its own to the buffer's layout */
-    struct pw_inbound *inbound; /* as in pw_staging; belongs to the staging buffer of the side */
-    void *under_way;            /* as in pw_staging, between begin and finish */
 } pw_run;
 
 /* Plain data: may be moved. */
 typedef struct pw_block_staging {
     pw_staging whole;
     int64_t runs;
-    bool is_whole; /* the staging buffer has one run and nothing else */
+    bool computes; /* MPI computes with what is staged: there are no runs, but `one.use` */
     bool is_apart; /* each run is one block, which is as long as what its sender has staged: it may be expected */
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
     pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */

@@ -319,10 +319,12 @@ static bool can_be_part(const pw_block_staging *b, const pw_message *m, bool *by
 }
 
 /* Returns whether a block of one type for all continues a run in memory, in the staging buffer and in use. */
-static bool continues(const pw_run *run, const pw_message *m, int64_t at, unsigned use)
+static bool continues(const pw_run *run, const pw_message *m, const char *data, unsigned use)
 {
-    return run->use == use && run->at + run->buffer.bytes == at &&
-           (char *)run->buffer.base + run->buffer.count * extent_of(m->entry) == m->buffer.base;
+    const pw_buffer *b = &run->part.buffer;
+
+    return run->use == use && (char *)run->part.data + b->bytes == data &&
+           (char *)b->base + b->count * extent_of(m->entry) == m->buffer.base;
 }
 
 /* Adds block i, which lies at `at` in the staging buffer, to the runs. */
@@ -330,22 +332,25 @@ static bool stage_block(pw_block_staging *b, const pw_side *side, const stand_in
                         int64_t at)
 {
     pw_run *run = &pw_block_staging_runs(b)[b->runs];
+    char *data = (char *)b->whole.data + at;
     unsigned use = pw_side_use(side, i);
     bool by_cpu = false;
 
     if (is_typed(side) && (!can_be_part(b, m, &by_cpu) || !pw_dense_type_get(m->entry->size, &s->types[i])))
         return false;
     set_displ(side, s, i, at / unit_of(side, m));
-    if (!is_typed(side) && !b->is_apart && b->runs > 0 && continues(run - 1, m, at, use)) {
-        run[-1].buffer.count += m->buffer.count;
-        run[-1].buffer.bytes += m->buffer.bytes;
+    if (!is_typed(side) && !b->is_apart && b->runs > 0 && continues(run - 1, m, data, use)) {
+        run[-1].part.buffer.count += m->buffer.count;
+        run[-1].part.buffer.bytes += m->buffer.bytes;
         return true;
     }
-    *run = (pw_run){.buffer = m->buffer, .at = at, .use = use, .by_cpu = by_cpu};
-    if (run->buffer.layout && run->buffer.layout != b->whole.buffer.layout) {
-        pw_layout_ref(run->buffer.layout);
-        run->owner = true;
-    }
+    *run = (pw_run){.part = b->whole, .use = use, .by_cpu = by_cpu};
+    run->part.buffer = m->buffer;
+    run->part.data = data;
+    run->part.inbound = NULL;
+    run->owner = m->buffer.layout && m->buffer.layout != b->whole.buffer.layout;
+    if (run->owner)
+        pw_layout_ref(m->buffer.layout);
     b->runs++;
     return true;
 }
@@ -385,19 +390,6 @@ static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *
     return b->runs > 0;
 }
 
-/* One run that is all of the staging buffer is moved as that. */
-static void note_whole(pw_block_staging *b)
-{
-    const pw_run *only = pw_block_staging_runs(b);
-
-    if (b->is_apart || b->runs != 1 || only->by_cpu || only->owner || only->buffer.bytes != b->whole.buffer.bytes)
-        return;
-    b->is_whole = true;
-    b->one.use = only->use;
-    b->whole.buffer.base = only->buffer.base;
-    b->whole.buffer.count = only->buffer.count;
-}
-
 /*
  * Where MPI computes with elements, it gets objects of the program's type: the staging buffer itself if the type is
  * dense, else a mirror, a copy in host memory with the same layout, whose gaps are zeroes and are not copied back.
@@ -418,7 +410,7 @@ static pw_status open_operand(pw_block_staging *b, pw_side *side, const pw_messa
         memset(b->arrays, 0, (size_t)b->array_bytes);
         b->mirror = (char *)b->arrays - lo;
     }
-    b->is_whole = true;
+    b->computes = true;
     b->one.use = side->use;
     side->buf = b->mirror ? b->mirror : (char *)b->whole.data - lo;
     return PW_OK;
@@ -443,7 +435,6 @@ static pw_status open_blocks(pw_block_staging *b, pw_side *side, tally *t)
     if (!take_arrays(b, &joined, t, &s) || !place_blocks(b, &joined, t, &s) ||
         (!is_typed(side) && !pw_dense_type_get(t->leading->m.entry->size, &dense)))
         return PW_ERR_NOMEM;
-    note_whole(b);
     side->buf = b->whole.data;
     if (is_typed(side))
         side->types = s.types;
