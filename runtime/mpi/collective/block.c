@@ -22,7 +22,10 @@ bool pw_block_describe(const pw_side *side, int i, pw_message *m)
     pw_buffer *b = &m->buffer;
     int64_t extent, size;
 
-    *m = (pw_message){.kind = side->kind, .entry = pw_registry_find(type), .buffer = {.count = pw_side_count(side, i)}};
+    *m = (pw_message){.kind = side->kind,
+                      .role = pw_use_role(side->use),
+                      .entry = pw_registry_find(type),
+                      .buffer = {.count = pw_side_count(side, i)}};
     if (b->count <= 0 || !pw_side_use(side, i) || !m->entry)
         return false;
     size = size_of(m->entry, type, &extent);

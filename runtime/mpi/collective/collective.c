@@ -26,7 +26,7 @@ typedef struct operation {
     pw_pending pending; /* used if the call has a request */
     pw_block_staging send, recv;
     pw_self self;
-    pw_remote_request *remote; /* of a persistent call; NULL: it has none */
+    pw_remote_request *remote; /* NULL: it has none */
 } operation;
 
 static pw_status pack(operation *o)
@@ -40,13 +40,13 @@ static pw_status pack(operation *o)
     pw_block_staging_expect(&o->recv);
     pw_self_begin(&o->self);
     if (o->remote)
-        pw_remote_request_start(o->remote);
+        pw_remote_start_blocks(o->remote);
     return PW_OK;
 }
 
 static pw_status unpack(operation *o)
 {
-    pw_status remote = o->remote ? pw_remote_request_wait(o->remote) : PW_OK;
+    pw_status remote = o->remote ? pw_remote_wait(o->remote) : PW_OK;
     pw_status self = pw_self_copy(&o->self);
     pw_status status = pw_block_staging_unpack(&o->recv);
 
@@ -59,7 +59,7 @@ static void close(operation *o)
     pw_block_staging_close(&o->send);
     pw_block_staging_close(&o->recv);
     pw_self_close(&o->self);
-    pw_remote_request_close(o->remote);
+    pw_remote_close(o->remote);
     o->remote = NULL;
 }
 
@@ -80,7 +80,7 @@ static bool is_held(pw_pending *p)
 {
     pw_remote_request *remote = ((operation *)p)->remote;
 
-    return remote && !pw_remote_request_is_over(remote);
+    return remote && !pw_remote_is_over(remote);
 }
 
 static void destroy(pw_pending *p)
@@ -219,7 +219,7 @@ static pw_verdict stage_and_call(pw_collective *c, pw_remote_request *remote, in
     if (status == PW_OK)
         o.remote = remote;
     else if (remote)
-        pw_remote_request_close(remote);
+        pw_remote_close(remote);
     if (status == PW_OK)
         status = c->way.mode == PW_BLOCKING ? run(&o, c, rc) : launch(&o, c, rc);
     if (status != PW_OK && !needed)
@@ -245,55 +245,25 @@ static pw_verdict carry_out(pw_collective *c, pw_collective_verdict verdict, pw_
     }
 }
 
-/* A call of which some blocks may go without MPI, which then gets the call without them in any case. */
+/* A call of which some blocks may go without MPI. */
 static pw_verdict call_with_remote(pw_collective *c, int *rc)
 {
     pw_collective_verdict verdict = pw_collective_check(c, rc);
-    pw_remote_call remote;
-    pw_verdict done;
-    pw_status status;
+    bool is_sound = verdict == PW_COLLECTIVE_SOUND && (c->way.mode == PW_BLOCKING || pw_pending_is_seen());
+    pw_remote_request *remote;
 
-    if (verdict == PW_COLLECTIVE_ERROR)
-        return PW_DONE;
-    pw_remote_agree(&remote, c);
-    if (verdict == PW_COLLECTIVE_LEFT)
-        return PW_PASS;
-    pw_remote_open(&remote, verdict == PW_COLLECTIVE_SOUND);
-    done = carry_out(c, verdict, NULL, rc);
-    if (done == PW_PASS)
-        *rc = c->next(c);
-    status = pw_remote_close(&remote);
-    if (*rc == MPI_SUCCESS)
-        *rc = pw_mpi_fail(c->way.comm, status);
-    return PW_DONE;
-}
-
-/* Makes a persistent request of which some blocks may go without MPI. */
-static pw_verdict init_with_remote(pw_collective *c, int *rc)
-{
-    pw_collective_verdict verdict = pw_collective_check(c, rc);
-    pw_remote_request *request;
-    pw_remote_call remote;
-
-    if (verdict == PW_COLLECTIVE_ERROR)
-        return PW_DONE;
-    if (!c->way.request)
-        return PW_PASS;
-    pw_remote_agree(&remote, c);
-    if (verdict == PW_COLLECTIVE_LEFT)
-        return PW_PASS;
-    request = pw_remote_request_open(&remote, verdict == PW_COLLECTIVE_SOUND && pw_pending_is_seen());
-    return request || may_wait(c) ? carry_out(c, verdict, request, rc) : PW_PASS;
+    if (!c->group)
+        return carry_out(c, verdict, NULL, rc);
+    remote = pw_remote_agree(c);
+    if (remote && verdict != PW_COLLECTIVE_LEFT)
+        remote = pw_remote_open(remote, c, is_sound);
+    return remote || may_wait(c) ? carry_out(c, verdict, remote, rc) : PW_PASS;
 }
 
 pw_verdict pw_collective_call(pw_collective *c, int *rc)
 {
-    bool has_remote = pw_remote_serves(c->family, c->send.form);
-
-    if (has_remote && c->way.mode == PW_BLOCKING)
+    if (pw_remote_serves(c->family, c->send.form) && c->way.mode != PW_NONBLOCKING)
         return call_with_remote(c, rc);
-    if (has_remote && c->way.mode == PW_PERSISTENT)
-        return init_with_remote(c, rc);
     if (pw_sides_are_plain(&c->send, &c->recv) || !may_wait(c))
         return PW_PASS;
     return carry_out(c, pw_collective_check(c, rc), NULL, rc);

@@ -40,116 +40,85 @@ static void wait_for(pw_remote_slot *slots, int n)
     }
 }
 
-static void count(const pw_remote_slot *s, pw_role role)
-{
-    pw_message m = s->m;
-
-    m.role = role;
-    pw_message_count(&m, pw_remote_strategy);
-}
-
-void pw_remote_agree(pw_remote_call *r, pw_collective *c)
+pw_remote_request *pw_remote_agree(const pw_collective *c)
 {
     bool is_possible = !c->group->between_groups && c->send.buf != MPI_IN_PLACE &&
                        (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours);
+    pw_remote *r = is_possible ? pw_remote_of(c) : NULL;
+    pw_remote_request *q = r ? &r->of[c->family == PW_NEIGHBOUR_ALLTOALL] : NULL;
 
-    *r = (pw_remote_call){.call = c, .remote = is_possible ? pw_remote_of(c) : NULL};
-    if (!r->remote)
-        return;
-    r->group = &r->remote->of[c->family == PW_NEIGHBOUR_ALLTOALL];
-    if (!r->group->agreed)
-        pw_remote_make_group(r->remote, r->group, c);
-    if (r->group->nout + r->group->nin == 0)
-        r->remote = NULL;
+    if (q && !q->agreed)
+        pw_remote_make_slots(q, c);
+    return q && q->nout + q->nin > 0 ? q : NULL;
 }
 
-/* Takes the agreed blocks of one side out of the call. */
-static void take_out(pw_remote_slot *slots, int n, pw_side *side, MPI_Count *counts, pw_role role)
+/* Takes the agreed blocks of one side out of the call. Returns how many those are, with those that may be lost. */
+static int take_out(const pw_remote_slot *slots, int n, pw_side *side, MPI_Count *counts)
 {
+    int found = 0;
+
     for (int i = 0; i < n; i++) {
+        found += slots[i].agreed || slots[i].lost;
         if (!slots[i].agreed)
             continue;
         pw_block_take_out(side, counts, slots[i].block);
-        count(&slots[i], role);
+        pw_message_count(&slots[i].m, pw_remote_strategy);
     }
+    return found;
 }
 
-void pw_remote_negotiate(pw_remote_call *r, bool sound)
+/* Returns how many blocks are not left to MPI alone. */
+static int talk(pw_remote_talk *t, bool sound)
 {
-    pw_collective *c = r->call;
-    pw_remote_group *g = r->group;
+    pw_collective *c = t->call;
+    pw_remote_request *q = t->request;
 
-    r->bytes = (int64_t)sizeof(MPI_Count) * (c->send.blocks + c->recv.blocks);
-    r->counts = pw_pool_take(r->bytes);
-    r->ready = sound && r->counts;
-    for (int i = 0; i < g->nin; i++)
-        pw_remote_begin_in(r, &g->in[i]);
-    for (int i = 0; i < g->nout; i++)
-        pw_remote_begin_out(r, &g->out[i]);
-    wait_for(g->in, g->nin);
-    for (int i = 0; i < g->nin; i++)
-        if (g->in[i].active)
-            pw_remote_answer(r, &g->in[i]);
-    wait_for(g->out, g->nout);
-    wait_for(g->in, g->nin);
-    for (int i = 0; i < g->nin; i++)
-        pw_remote_answered(r, &g->in[i]);
-    for (int i = 0; i < g->nout; i++)
-        g->out[i].agreed = g->out[i].active && g->out[i].answer.reads;
-    take_out(g->out, g->nout, &c->send, r->counts, PW_SEND);
-    take_out(g->in, g->nin, &c->recv, (MPI_Count *)r->counts + c->send.blocks, PW_RECV);
+    q->bytes = (int64_t)sizeof(MPI_Count) * (c->send.blocks + c->recv.blocks);
+    q->counts = pw_pool_take(q->bytes);
+    t->ready = sound && q->counts;
+    for (int i = 0; i < q->nin; i++)
+        pw_remote_begin_in(t, &q->in[i]);
+    for (int i = 0; i < q->nout; i++)
+        pw_remote_begin_out(t, &q->out[i]);
+    wait_for(q->in, q->nin);
+    for (int i = 0; i < q->nin; i++)
+        if (q->in[i].active)
+            pw_remote_answer(t, &q->in[i]);
+    wait_for(q->out, q->nout);
+    wait_for(q->in, q->nin);
+    for (int i = 0; i < q->nin; i++)
+        pw_remote_answered(t, &q->in[i]);
+    for (int i = 0; i < q->nout; i++)
+        q->out[i].agreed = q->out[i].active && q->out[i].answer.reads;
+    return take_out(q->out, q->nout, &c->send, q->counts) +
+           take_out(q->in, q->nin, &c->recv, (MPI_Count *)q->counts + c->send.blocks);
 }
 
-void pw_remote_open(pw_remote_call *r, bool sound)
+static void note(pw_remote_request *q)
 {
-    pw_remote_group *g = r->group;
-
-    if (!r->remote)
-        return;
-    r->rests = !pw_strategy_is_named(pw_remote_strategy);
-    pw_remote_negotiate(r, sound);
-    for (int i = 0; i < g->nin; i++)
-        if (g->in[i].agreed)
-            pw_remote_read(&g->in[i]);
-    if (r->rests) {
-        for (int i = 0; i < g->nin; i++)
-            pw_remote_note(&g->in[i]);
-        for (int i = 0; i < g->nout; i++)
-            pw_remote_note(&g->out[i]);
-    }
+    for (int i = 0; i < q->nin; i++)
+        pw_remote_note(&q->in[i]);
+    for (int i = 0; i < q->nout; i++)
+        pw_remote_note(&q->out[i]);
 }
 
-static bool all_done(const pw_remote_slot *slots, int n)
+/* A rank that cannot make a persistent request still has to answer the others, in the slots of the communicator. */
+pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, bool sound)
 {
-    for (int i = 0; i < n; i++)
-        if (slots[i].lost || (slots[i].agreed && !slots[i].done))
-            return false;
-    return true;
-}
+    bool persistent = c->way.mode == PW_PERSISTENT;
+    pw_remote_request *made = persistent ? pw_remote_request_make(blocks) : blocks;
+    pw_remote_talk t = {.call = c,
+                        .comm = blocks,
+                        .request = made ? made : blocks,
+                        .rests = !persistent && !pw_strategy_is_named(pw_remote_strategy)};
+    int taken = talk(&t, sound && made);
 
-pw_status pw_remote_close(pw_remote_call *r)
-{
-    pw_remote_group *g = r->group;
-
-    if (!r->remote)
-        return PW_OK;
-    for (int i = 0; i < g->nout; i++)
-        if (g->out[i].agreed)
-            pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_DONE, g->out[i].rank), &g->out[i].done,
-                            sizeof g->out[i].done, &g->out[i].op);
-    wait_for(g->in, g->nin);
-    for (int i = 0; i < g->nin; i++)
-        if (g->in[i].agreed)
-            pw_remote_report(&g->in[i], r->remote->rank, true);
-    wait_for(g->out, g->nout);
-    wait_for(g->in, g->nin);
-    for (int i = 0; i < g->nout; i++)
-        pw_remote_withdraw(&g->out[i]);
-    for (int i = 0; i < g->nin; i++)
-        pw_remote_withdraw(&g->in[i]);
-    pw_pool_give(r->counts, r->bytes);
-    if (all_done(g->in, g->nin) && all_done(g->out, g->nout))
-        return PW_OK;
-    pw_log(PW_LOG_ERROR, "a block of a collective could not be read over the network");
-    return PW_ERR_IO;
+    if (t.rests)
+        note(t.request);
+    if (t.request->persistent)
+        pw_remote_request_keep(t.request);
+    if (taken > 0)
+        return t.request;
+    pw_remote_close(t.request);
+    return NULL;
 }

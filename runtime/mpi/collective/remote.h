@@ -34,44 +34,24 @@ static inline bool pw_remote_serves(pw_collective_family family, pw_side_form fo
     return pw_remote_on && (family == PW_ALLTOALL || family == PW_NEIGHBOUR_ALLTOALL) && form >= PW_SIDE_VARYING;
 }
 
+/* The blocks of one family of blocking calls on a communicator, or of a persistent request. */
+typedef struct pw_remote_request pw_remote_request;
 typedef struct pw_remote pw_remote; /* what is kept of a communicator */
-typedef struct pw_remote_group pw_remote_group;
-
-/* A call from open to close. Plain data. */
-typedef struct pw_remote_call {
-    pw_remote *remote;
-    pw_remote_group *group; /* the blocks of which the ranks talk */
-    uint32_t id;            /* of the persistent request that is made; 0: none is */
-    pw_collective *call;
-    void *counts; /* memory for the counts that MPI gets */
-    int64_t bytes;
-    bool ready; /* this rank may be ready for blocks; false: all go by MPI */
-    bool rests; /* blocks that MPI keeps are not talked of in each call */
-} pw_remote_call;
 
 /* To be called by all ranks for each call that is served, when pw_collective_check knows the communicator. The first
- * time the ranks agree. */
-void pw_remote_agree(pw_remote_call *r, pw_collective *c);
-/* Takes blocks out of the call, and begins to read those that come. `sound`: blocks may leave MPI's call. To be called
- * unless the arguments have an error. */
-void pw_remote_open(pw_remote_call *r, bool sound);
-/* Returns when the blocks have come, and those that go have been read. */
-pw_status pw_remote_close(pw_remote_call *r);
-
-/* ---- persistent calls -------------------------------------------------------------------------------------------- */
-
-typedef struct pw_remote_request pw_remote_request;
-
-/* In place of pw_remote_open: takes blocks out of the call for good. NULL: there are none. */
-pw_remote_request *pw_remote_request_open(pw_remote_call *r, bool sound);
-/* Begins to move the blocks. To be called in each start. */
-void pw_remote_request_start(pw_remote_request *q);
-/* Lets the request and MPI go on. Returns whether the blocks of the latest start are moved; true before the first. */
-bool pw_remote_request_is_over(pw_remote_request *q);
+ * time the ranks agree. NULL: the ranks talk of no blocks. */
+pw_remote_request *pw_remote_agree(const pw_collective *c);
+/* Finds out of which of these blocks both ranks agree, and takes them out of the call, if it is persistent for good.
+ * `sound`: blocks may leave MPI's call. To be called unless the arguments have an error. NULL: none is taken out. */
+pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, bool sound);
+/* Begins to move the blocks. To be called once, or in each start. */
+void pw_remote_start_blocks(pw_remote_request *q);
+/* Lets the blocks and MPI go on. Returns whether those of the latest start are moved; true before the first. */
+bool pw_remote_is_over(pw_remote_request *q);
 /* Waits until they are. */
-pw_status pw_remote_request_wait(pw_remote_request *q);
-/* The request is freed, and is over. NULL is allowed. */
-void pw_remote_request_close(pw_remote_request *q);
+pw_status pw_remote_wait(pw_remote_request *q);
+/* The call is over, or the persistent request is freed. NULL is allowed. */
+void pw_remote_close(pw_remote_request *q);
 
 /* For `packwright measure`: the transports (pw_net_transports) by which ranks of a communicator have agreed to read
  * blocks from their neighbours. NULL: they have not, or on none. */

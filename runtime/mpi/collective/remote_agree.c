@@ -37,7 +37,7 @@ static pw_remote_slot *slots_of(const int *ranks, int n, int self, int *used)
 }
 
 /* Makes the slots of a family of calls. */
-static bool make_slots(pw_remote *r, pw_remote_group *g, const pw_collective *c, int *in, int *out)
+static bool make_slots(pw_remote_request *q, const pw_collective *c, int *in, int *out)
 {
     int nin = c->recv.blocks, nout = c->send.blocks;
 
@@ -45,9 +45,9 @@ static bool make_slots(pw_remote *r, pw_remote_group *g, const pw_collective *c,
         return false;
     for (int i = 0; c->family == PW_ALLTOALL && i < c->group->size; i++)
         in[i] = out[i] = i;
-    g->in = slots_of(in, nin, r->rank, &g->nin);
-    g->out = slots_of(out, nout, r->rank, &g->nout);
-    return g->in && g->out;
+    q->in = slots_of(in, nin, q->rank, &q->nin);
+    q->out = slots_of(out, nout, q->rank, &q->nout);
+    return q->in && q->out;
 }
 
 static bool connect(pw_remote_slot *slots, int n, const card *cards)
@@ -100,30 +100,30 @@ static int64_t largest(MPI_Comm comm, int64_t mine)
 }
 
 /* Tells all ranks this rank's address, and connects to those of the slots. */
-static bool connect_all(pw_remote_group *g, const card *own, card *cards, MPI_Comm comm)
+static bool connect_all(pw_remote_request *q, const card *own, card *cards, MPI_Comm comm)
 {
     return PMPI_Allgather(own, (int)sizeof *own, MPI_BYTE, cards, (int)sizeof *own, MPI_BYTE, comm) == MPI_SUCCESS &&
-           connect(g->out, g->nout, cards) && connect(g->in, g->nin, cards);
+           connect(q->out, q->nout, cards) && connect(q->in, q->nin, cards);
 }
 
-void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective *c)
+void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c)
 {
     int size = c->group->size, blocks = c->recv.blocks + c->send.blocks;
-    card *cards = malloc((size_t)size * sizeof *cards), own = {.id = r->id};
+    card *cards = malloc((size_t)size * sizeof *cards), own = {.id = q->id};
     int *ranks = malloc(((size_t)blocks + 1) * sizeof *ranks);
-    bool mine = cards && ranks && pw_net_start() && make_slots(r, g, c, ranks, ranks + c->recv.blocks);
+    bool mine = cards && ranks && pw_net_start() && make_slots(q, c, ranks, ranks + c->recv.blocks);
     int64_t least;
 
     own.bytes = mine ? (uint32_t)pw_net->address(own.address, sizeof own.address) : 0;
     least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
     if (least < NEVER)
-        least = largest(c->way.comm, connect_all(g, &own, cards, c->way.comm)
-                                         ? least_of(g->out, g->nout, least_of(g->in, g->nin, 1))
+        least = largest(c->way.comm, connect_all(q, &own, cards, c->way.comm)
+                                         ? least_of(q->out, q->nout, least_of(q->in, q->nin, 1))
                                          : NEVER);
     if (least == NEVER)
-        pw_remote_group_close(g);
-    g->least = least;
-    g->agreed = true;
+        pw_remote_slots_close(q);
+    q->least = least;
+    q->agreed = true;
     free(ranks);
     free(cards);
 }

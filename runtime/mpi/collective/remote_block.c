@@ -88,10 +88,10 @@ void pw_remote_note(pw_remote_slot *s)
 }
 
 /* Begins a slot's part in a call. Returns whether the block is one of which the two ranks talk. */
-static bool begin(const pw_remote_call *r, pw_remote_slot *s, const pw_side *side)
+static bool begin(const pw_remote_talk *t, pw_remote_slot *s, const pw_side *side)
 {
     s->bytes = block_bytes(side, s->block);
-    s->active = s->bytes >= r->group->least && !(r->rests && is_skipped(s));
+    s->active = s->bytes >= t->request->least && !(t->rests && is_skipped(s));
     s->ready = s->agreed = s->lost = s->done = false;
     s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};
@@ -171,17 +171,17 @@ static void make_offer(pw_remote_slot *s, const pw_side *side)
     s->offer.bytes = s->bytes;
 }
 
-void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s)
+void pw_remote_begin_out(const pw_remote_talk *t, pw_remote_slot *s)
 {
-    if (!begin(r, s, &r->call->send))
+    if (!begin(t, s, &t->call->send))
         return;
     s->offer.bytes = 0;
     s->offer.again = true;
-    s->offer.id = r->id;
-    if (r->ready)
-        make_offer(s, &r->call->send);
-    pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
-    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, r->remote->rank), &s->offer,
+    s->offer.id = pw_remote_made_id(t);
+    if (t->ready)
+        make_offer(s, &t->call->send);
+    pw_net->receive(pw_remote_tag(t->comm->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, t->comm->rank), &s->offer,
                  (int64_t)offer_bytes(&s->offer), &s->op);
 }
 
@@ -212,7 +212,6 @@ void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank)
     s->done = false;
     s->offer.again = true;
     s->offer.bytes = renew(s) ? s->bytes : 0;
-    s->stage = PW_REMOTE_OFFERED;
     pw_net->receive(pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
     pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, rank), &s->offer, (int64_t)offer_bytes(&s->offer),
                  &s->op);
@@ -226,16 +225,16 @@ static void forget_joined(pw_remote_slot *s)
     s->joined.layout = NULL;
 }
 
-void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s)
+void pw_remote_begin_in(const pw_remote_talk *t, pw_remote_slot *s)
 {
     bool changed = false;
 
-    if (!begin(r, s, &r->call->recv))
+    if (!begin(t, s, &t->call->recv))
         return;
-    s->ready = r->ready && is_ready(s, &r->call->recv, &changed);
+    s->ready = t->ready && is_ready(s, &t->call->recv, &changed);
     if (changed)
         forget_joined(s);
-    pw_net->receive(pw_remote_tag(r->remote->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+    pw_net->receive(pw_remote_tag(t->comm->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
 }
 
 static void keep_key(pw_remote_slot *s)
@@ -289,7 +288,7 @@ static bool is_left_to_mpi(const pw_remote_slot *s)
     return is_contiguous(s) && !pw_strategy_is_named(pw_remote_strategy);
 }
 
-void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
+void pw_remote_answer(const pw_remote_talk *t, pw_remote_slot *s)
 {
     if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed) {
         keep_key(s);
@@ -297,16 +296,15 @@ void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s)
     }
     s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
                 !is_left_to_mpi(s);
-    s->answer = (pw_remote_reply){.reads = s->agreed, .id = r->id};
-    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, r->remote->rank), &s->answer, sizeof s->answer,
-                 &s->op);
+    s->answer = (pw_remote_reply){.reads = s->agreed, .id = pw_remote_made_id(t)};
+    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, t->comm->rank), &s->answer, sizeof s->answer, &s->op);
     s->agreed &= !s->op.failed;
 }
 
-void pw_remote_answered(const pw_remote_call *r, pw_remote_slot *s)
+void pw_remote_answered(const pw_remote_talk *t, pw_remote_slot *s)
 {
-    s->lost = s->agreed && s->op.failed;
-    s->agreed &= !s->lost || r->id != 0;
+    s->lost = s->agreed && s->op.failed && !t->request->persistent;
+    s->agreed &= !s->lost;
 }
 
 bool pw_remote_accept(pw_remote_slot *s)

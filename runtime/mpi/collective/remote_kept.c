@@ -28,23 +28,25 @@ static void close_slots(pw_remote_slot *slots, int n)
     free(slots);
 }
 
-void pw_remote_group_close(pw_remote_group *g)
+void pw_remote_slots_close(pw_remote_request *q)
 {
-    close_slots(g->out, g->nout);
-    close_slots(g->in, g->nin);
-    *g = (pw_remote_group){.agreed = false};
+    close_slots(q->out, q->nout);
+    close_slots(q->in, q->nin);
+    q->out = q->in = NULL;
+    q->nout = q->nin = 0;
+    q->agreed = false;
 }
 
-static void close_groups(pw_remote *r)
+static void close_families(pw_remote *r)
 {
     for (int i = 0; i < 2; i++)
-        pw_remote_group_close(&r->of[i]);
+        pw_remote_slots_close(&r->of[i]);
 }
 
 void pw_remote_forget(pw_remote *r)
 {
     if (r)
-        close_groups(r);
+        close_families(r);
     free(r);
 }
 
@@ -55,17 +57,20 @@ pw_remote *pw_remote_of(const pw_collective *c)
 
     if (group == &c->unknown)
         return NULL;
-    if (!group->remote && (group->remote = calloc(1, sizeof(pw_remote))))
-        *group->remote = (pw_remote){.rank = group->rank, .id = pw_remote_new_id()};
+    if (!group->remote && (group->remote = calloc(1, sizeof(pw_remote)))) {
+        const pw_remote_request none = {.rank = group->rank, .id = pw_remote_new_id()};
+
+        *group->remote = (pw_remote){{none, none}};
+    }
     return group->remote;
 }
 
 const char *packwright_network_of(MPI_Comm comm)
 {
     const pw_communicator *group = pw_communicator_peek(comm);
-    const pw_remote_group *g = group && group->remote ? &group->remote->of[1] : NULL;
+    const pw_remote_request *q = group && group->remote ? &group->remote->of[1] : NULL;
 
-    return g && g->nin > 0 ? pw_net->transports(g->in[0].peer) : NULL;
+    return q && q->nin > 0 ? pw_net->transports(q->in[0].peer) : NULL;
 }
 
 static void leave(void *arg, uint64_t key, void *communicator)
@@ -74,7 +79,7 @@ static void leave(void *arg, uint64_t key, void *communicator)
 
     (void)arg, (void)key;
     if (r)
-        close_groups(r);
+        close_families(r);
 }
 
 /* MPI may still call the communicators' delete callback, which frees the rest. */

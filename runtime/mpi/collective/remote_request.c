@@ -1,4 +1,4 @@
-/* Persistent calls of which some blocks are remote, and the thread that makes them go on. */
+/* Moving the remote blocks of a call, and the thread that makes those of persistent calls go on. */
 #include "base/log.h"
 #include "base/thread.h"
 #include "runtime/engine/memory/pool.h"
@@ -8,16 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct pw_remote_request {
-    pw_remote_request *next, **link; /* of the thread's list */
-    uint32_t id;
-    int rank;
-    pw_remote_group group; /* agreed slots only */
-    void *counts;          /* of the call, which MPI may read as long as the request lives */
-    int64_t bytes;
-    int open; /* slots that are not over; 0: it is not under way */
-};
 
 /* Nanoseconds between looks, and pauses without a request under way until it sleeps. */
 enum { LEAST_PAUSE = 20000, LONGEST_PAUSE = 1000000, IDLE_PAUSES = 100 };
@@ -32,7 +22,7 @@ static struct {
     bool attended;            /* the program has looked at a request since the latest look */
     bool left;                /* it had a request to look after at the latest look */
     int idle;                 /* pauses without a request under way */
-    pw_remote_request *first; /* of all */
+    pw_remote_request *first; /* of all persistent ones */
     long pause;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
@@ -72,7 +62,7 @@ static int step(pw_remote_slot *slots, int n, int rank)
 
 static void take_steps(pw_remote_request *q)
 {
-    q->open = step(q->group.out, q->group.nout, q->rank) + step(q->group.in, q->group.nin, q->rank);
+    q->open = step(q->out, q->nout, q->rank) + step(q->in, q->nin, q->rank);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -168,22 +158,24 @@ static pw_remote_slot *copy_of(const pw_remote_slot *slots, int n)
     return copy;
 }
 
-static pw_remote_request *make(const pw_remote_call *r)
+pw_remote_request *pw_remote_request_make(const pw_remote_request *comm)
 {
-    pw_remote_request *q = calloc(1, sizeof *q);
-    const pw_remote_group *g = r->group;
+    pw_remote_request *q = start_thread() ? calloc(1, sizeof *q) : NULL;
 
     if (!q)
         return NULL;
-    q->id = pw_remote_new_id();
-    q->rank = r->remote->rank;
-    q->group = (pw_remote_group){.least = g->least, .nout = g->nout, .nin = g->nin};
-    q->group.out = copy_of(g->out, g->nout);
-    q->group.in = copy_of(g->in, g->nin);
-    if (q->group.out && q->group.in)
+    *q = (pw_remote_request){.id = pw_remote_new_id(),
+                             .rank = comm->rank,
+                             .persistent = true,
+                             .least = comm->least,
+                             .nout = comm->nout,
+                             .nin = comm->nin,
+                             .out = copy_of(comm->out, comm->nout),
+                             .in = copy_of(comm->in, comm->nin)};
+    if (q->out && q->in)
         return q;
-    free(q->group.out);
-    free(q->group.in);
+    free(q->out);
+    free(q->in);
     free(q);
     return NULL;
 }
@@ -205,36 +197,19 @@ static int keep_agreed(pw_remote_slot *slots, int n)
 }
 
 /* From now on the two ranks of a block name each other's request. */
-static void rename_peers(pw_remote_group *g)
+static void rename_peers(pw_remote_request *q)
 {
-    for (int i = 0; i < g->nout; i++)
-        g->out[i].id = g->out[i].answer.id;
-    for (int i = 0; i < g->nin; i++)
-        g->in[i].id = g->in[i].offer.id;
+    for (int i = 0; i < q->nout; i++)
+        q->out[i].id = q->out[i].answer.id;
+    for (int i = 0; i < q->nin; i++)
+        q->in[i].id = q->in[i].offer.id;
 }
 
-/* Without memory or the thread this rank still has to answer the others, in the slots of the communicator. */
-pw_remote_request *pw_remote_request_open(pw_remote_call *r, bool sound)
+void pw_remote_request_keep(pw_remote_request *q)
 {
-    pw_remote_request *q;
-
-    if (!r->remote)
-        return NULL;
-    q = start_thread() ? make(r) : NULL;
-    if (q) {
-        r->group = &q->group;
-        r->id = q->id;
-    }
-    pw_remote_negotiate(r, sound && q);
-    if (!q) {
-        pw_pool_give(r->counts, r->bytes);
-        return NULL;
-    }
-    q->counts = r->counts;
-    q->bytes = r->bytes;
-    q->group.nout = keep_agreed(q->group.out, q->group.nout);
-    q->group.nin = keep_agreed(q->group.in, q->group.nin);
-    rename_peers(&q->group);
+    q->nout = keep_agreed(q->out, q->nout);
+    q->nin = keep_agreed(q->in, q->nin);
+    rename_peers(q);
     pthread_mutex_lock(&worker.lock);
     q->next = worker.first;
     q->link = &worker.first;
@@ -242,35 +217,49 @@ pw_remote_request *pw_remote_request_open(pw_remote_call *r, bool sound)
         q->next->link = &q->next;
     worker.first = q;
     pthread_mutex_unlock(&worker.lock);
-    if (q->group.nout + q->group.nin > 0)
-        return q;
-    pw_remote_request_close(q);
-    return NULL;
 }
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
-void pw_remote_request_start(pw_remote_request *q)
+/* The block of a blocking call has just been offered. */
+static void start_in(pw_remote_slot *s, const pw_remote_request *q)
+{
+    s->stage = q->persistent ? PW_REMOTE_AWAITED : PW_REMOTE_READING;
+    if (!q->persistent) {
+        pw_remote_read(s);
+        return;
+    }
+    s->op = (pw_net_op){0};
+    s->done = false;
+    pw_net->receive(pw_remote_tag(q->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
+}
+
+static void start_out(pw_remote_slot *s, const pw_remote_request *q)
+{
+    s->stage = PW_REMOTE_OFFERED;
+    if (q->persistent)
+        pw_remote_offer_again(s, q->id, q->rank);
+    else
+        pw_net->receive(pw_remote_tag(q->id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
+}
+
+void pw_remote_start_blocks(pw_remote_request *q)
 {
     pthread_mutex_lock(&worker.lock);
-    for (int i = 0; i < q->group.nin; i++) {
-        pw_remote_slot *s = &q->group.in[i];
-
-        s->op = (pw_net_op){0};
-        s->done = false;
-        s->stage = PW_REMOTE_AWAITED;
-        pw_net->receive(pw_remote_tag(q->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
-    }
-    for (int i = 0; i < q->group.nout; i++)
-        pw_remote_offer_again(&q->group.out[i], q->id, q->rank);
-    q->open = q->group.nin + q->group.nout;
+    for (int i = 0; i < q->nin; i++)
+        if (q->in[i].agreed)
+            start_in(&q->in[i], q);
+    for (int i = 0; i < q->nout; i++)
+        if (q->out[i].agreed)
+            start_out(&q->out[i], q);
+    q->open = q->nin + q->nout;
     worker.idle = 0;
     if (worker.sleeps)
         pthread_cond_signal(&worker.wake);
     pthread_mutex_unlock(&worker.lock);
 }
 
-bool pw_remote_request_is_over(pw_remote_request *q)
+bool pw_remote_is_over(pw_remote_request *q)
 {
     bool over;
     int flag;
@@ -288,48 +277,58 @@ bool pw_remote_request_is_over(pw_remote_request *q)
     return over;
 }
 
+static void finish(pw_remote_request *q)
+{
+    enum { PATIENCE = 64 };
+
+    for (int tries = 1; !pw_remote_is_over(q); tries++)
+        if (tries % PATIENCE == 0)
+            sched_yield();
+}
+
 static bool all_done(const pw_remote_slot *slots, int n)
 {
     for (int i = 0; i < n; i++)
-        if (!slots[i].done)
+        if (slots[i].lost || (slots[i].agreed && !slots[i].done))
             return false;
     return true;
 }
 
-pw_status pw_remote_request_wait(pw_remote_request *q)
+pw_status pw_remote_wait(pw_remote_request *q)
 {
-    enum { PATIENCE = 64 };
-
-    for (int tries = 1; !pw_remote_request_is_over(q); tries++)
-        if (tries % PATIENCE == 0)
-            sched_yield();
-    if (all_done(q->group.out, q->group.nout) && all_done(q->group.in, q->group.nin))
+    finish(q);
+    if (all_done(q->out, q->nout) && all_done(q->in, q->nin))
         return PW_OK;
-    pw_log(PW_LOG_ERROR, "a block of a persistent collective could not be read over the network");
+    pw_log(PW_LOG_ERROR, "a block of a %scollective could not be read over the network",
+           q->persistent ? "persistent " : "");
     return PW_ERR_IO;
 }
 
 /* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
-/* Frees the request's blocks, unless it is under way. */
+static void withdraw(pw_remote_request *q)
+{
+    for (int i = 0; i < q->nout; i++)
+        pw_remote_withdraw(&q->out[i]);
+    pw_pool_give(q->counts, q->bytes);
+    q->counts = NULL;
+}
+
+/* Frees the blocks of a persistent request, unless it is under way. */
 static void clear(pw_remote_request *q)
 {
     if (q->open > 0)
         return;
-    for (int i = 0; i < q->group.nout; i++)
-        pw_remote_withdraw(&q->group.out[i]);
-    for (int i = 0; i < q->group.nin; i++)
-        pw_remote_withdraw(&q->group.in[i]);
-    pw_remote_group_close(&q->group);
+    withdraw(q);
+    pw_remote_slots_close(q);
 }
 
-/* After an error of MPI, operations may still be open, which write to the request. It is not freed then. */
-void pw_remote_request_close(pw_remote_request *q)
+/* After an error of MPI, operations of a persistent request may still be open, which write to it. It is not freed then.
+ */
+static void close_persistent(pw_remote_request *q)
 {
     bool free_now;
 
-    if (!q)
-        return;
     pthread_mutex_lock(&worker.lock);
     free_now = q->open == 0;
     if (free_now) {
@@ -341,8 +340,17 @@ void pw_remote_request_close(pw_remote_request *q)
     if (!free_now)
         return;
     clear(q);
-    pw_pool_give(q->counts, q->bytes);
     free(q);
+}
+
+void pw_remote_close(pw_remote_request *q)
+{
+    if (q && q->persistent) {
+        close_persistent(q);
+    } else if (q) {
+        finish(q);
+        withdraw(q);
+    }
 }
 
 void pw_remote_thread_stop(void)

@@ -45,11 +45,11 @@ typedef struct pw_remote_shape {
     int64_t count;
 } pw_remote_shape;
 
-/* How far a block of a persistent request is. */
+/* How far the moving of a block is. */
 typedef enum pw_remote_stage {
     PW_REMOTE_OVER,
     PW_REMOTE_OFFERED, /* a sender waits for the receiver's word */
-    PW_REMOTE_AWAITED, /* a receiver waits for the offer */
+    PW_REMOTE_AWAITED, /* a receiver of a persistent request waits for the offer */
     PW_REMOTE_READING,
     PW_REMOTE_REPORTING
 } pw_remote_stage;
@@ -69,8 +69,8 @@ typedef struct pw_remote_slot {
     int64_t span;
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
-    pw_remote_stage stage; /* of a persistent request */
-    pw_evidence talks;     /* whether talking of blocks of so many bytes, its key, came to something */
+    pw_remote_stage stage;
+    pw_evidence talks; /* whether talking of blocks of so many bytes, its key, came to something */
     /* The call at hand. */
     bool active, ready, agreed;
     bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */
@@ -82,19 +82,38 @@ typedef struct pw_remote_slot {
     pw_net_op op;
 } pw_remote_slot;
 
-/* The blocks of one family of calls on a communicator, or of one persistent request. */
-struct pw_remote_group {
-    bool agreed;   /* whether the ranks have agreed, on yes or no */
+struct pw_remote_request {
+    uint32_t id; /* this process's name for the communicator, or for the persistent request */
+    int rank;
+    bool persistent;
+    bool agreed;   /* whether the ranks have agreed, on yes or no; of a communicator */
     int64_t least; /* bytes of the shortest block of which two ranks talk */
-    int nout, nin; /* 0 where they have agreed on no */
+    int nout, nin; /* 0 where they have agreed on no. A persistent request has agreed blocks only. */
     pw_remote_slot *out, *in;
+    void *counts; /* those that MPI gets, which it may read as long as the call or the persistent request lasts */
+    int64_t bytes;
+    int open;                        /* slots that are not over; 0: it is not under way */
+    pw_remote_request *next, **link; /* of the persistent ones */
 };
 
 struct pw_remote {
-    uint32_t id;
-    int rank;
-    pw_remote_group of[2]; /* by whether the call is one of neighbours */
+    pw_remote_request of[2]; /* by whether the call is one of neighbours; with one id */
 };
+
+/* The talk of the ranks in one call. */
+typedef struct pw_remote_talk {
+    pw_collective *call;
+    const pw_remote_request *comm; /* whose id the ranks are known by meanwhile */
+    pw_remote_request *request;    /* of which they talk: `comm`, or the persistent one that is made */
+    bool ready;                    /* this rank may be ready for blocks; false: all go by MPI */
+    bool rests;                    /* blocks that MPI keeps are not talked of in each call */
+} pw_remote_talk;
+
+/* The id of the persistent request that is made; 0: none is. */
+static inline uint32_t pw_remote_made_id(const pw_remote_talk *t)
+{
+    return t->request->persistent ? t->request->id : 0;
+}
 
 /* ---- remote_kept.c ----------------------------------------------------------------------------------------------- */
 
@@ -105,17 +124,13 @@ uint32_t pw_remote_new_id(void);
 /* Frees what a slot holds. */
 void pw_remote_slot_close(pw_remote_slot *s);
 /* Frees the slots and what they hold. */
-void pw_remote_group_close(pw_remote_group *g);
-
-/* ---- remote.c ---------------------------------------------------------------------------------------------------- */
-
-/* Finds out of which blocks of the call both ranks agree, and takes them out of it. */
-void pw_remote_negotiate(pw_remote_call *r, bool sound);
+void pw_remote_slots_close(pw_remote_request *q);
 
 /* ---- remote_agree.c ---------------------------------------------------------------------------------------------- */
 
-/* Fills in a group that has not agreed. All ranks call this for the same call, and leave it with the same answer. */
-void pw_remote_make_group(pw_remote *r, pw_remote_group *g, const pw_collective *c);
+/* Fills in the blocks of a communicator that has not agreed. All ranks call this for the same call, and leave it with
+ * the same answer. */
+void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c);
 
 /* ---- remote_block.c ---------------------------------------------------------------------------------------------- */
 
@@ -127,19 +142,19 @@ void pw_remote_withdraw(pw_remote_slot *s);
 /* The sender: */
 
 /* Begins to offer a block, and to receive the answer. */
-void pw_remote_begin_out(const pw_remote_call *r, pw_remote_slot *s);
+void pw_remote_begin_out(const pw_remote_talk *t, pw_remote_slot *s);
 /* Begins to offer an agreed block again, and to receive the word that it is read. `id` and `rank`: of this process. */
 void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank);
 
 /* The receiver: */
 
 /* Begins to receive the offer of a block. */
-void pw_remote_begin_in(const pw_remote_call *r, pw_remote_slot *s);
+void pw_remote_begin_in(const pw_remote_talk *t, pw_remote_slot *s);
 /* Looks at the offer, and tells the sender whether this rank reads the block. */
-void pw_remote_answer(const pw_remote_call *r, pw_remote_slot *s);
+void pw_remote_answer(const pw_remote_talk *t, pw_remote_slot *s);
 /* Looks at whether the answer is sent. If it may be lost, nobody knows whether the sender gives the block to MPI: MPI
  * receives it, and the call fails. A persistent request keeps such a block, and its starts fail. */
-void pw_remote_answered(const pw_remote_call *r, pw_remote_slot *s);
+void pw_remote_answered(const pw_remote_talk *t, pw_remote_slot *s);
 /* Looks at the offer of a block that was agreed before. Returns whether it may be read. */
 bool pw_remote_accept(pw_remote_slot *s);
 /* Begins to read the block. */
@@ -147,8 +162,13 @@ void pw_remote_read(pw_remote_slot *s);
 /* Begins to tell the sender that its memory is read, or that it could not be. `rank`: of this process. */
 void pw_remote_report(pw_remote_slot *s, int rank, bool read);
 
-/* ---- persistent requests ----------------------------------------------------------------------------------------- */
+/* ---- remote_request.c -------------------------------------------------------------------------------------------- */
 
+/* Returns a persistent request for the same blocks, of which nothing is known yet. NULL: there is no memory, or no
+ * thread. */
+pw_remote_request *pw_remote_request_make(const pw_remote_request *comm);
+/* The two ranks of each block have agreed or not: keeps the agreed ones. */
+void pw_remote_request_keep(pw_remote_request *q);
 /* Ends the thread, and clears all requests. */
 void pw_remote_thread_stop(void);
 
