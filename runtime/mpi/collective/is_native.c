@@ -8,9 +8,10 @@
 
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Most blocks are like the one before, about which the answer is known. */
-bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind)
+/* Whether blocks are left to MPI that need not all lie together: each is checked by itself. Most are like the one
+ * before, about which the answer is known. */
+static bool each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types,
+                           int blocks, const bool *absent, pw_call_kind kind)
 {
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -83,8 +84,9 @@ static bool look_at(const char *at, MPI_Datatype type, int64_t count, const pw_e
            (pw_entry_is_left(e) || pw_memory_is_known_host(at + e->lowest));
 }
 
-bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind)
+/* Whether blocks are left to MPI that are staged together or not at all. */
+static bool all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
+                           const bool *absent, pw_call_kind kind)
 {
     whole w = {.largest = NULL};
     const pw_entry *entry;
@@ -141,32 +143,13 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     return is_any;
 }
 
-/* ---- calls with a type for each block ---------------------------------------------------------------------------- */
+/* ---- a side with a type for each block --------------------------------------------------------------------------- */
 
-static bool typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
+bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind)
 {
-    if (blocks == 0)
-        return true;
     if (!side->counts.at || !side->displs.at || !side->types)
         return false;
     return side->displs.wide
-               ? pw_each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind)
-               : pw_all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
-}
-
-bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
-{
-    pw_call_kind kind = pw_family_kind(family);
-    const pw_communicator *group;
-    pw_blocks blocks;
-
-    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
-        return false;
-    group = pw_communicator_peek(comm);
-    if (!group)
-        return false;
-    blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
-    return !(pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group)) &&
-           typed_is_native(&s->send, blocks.send, blocks.absent_send, kind) &&
-           typed_is_native(&s->recv, blocks.recv, blocks.absent_recv, kind);
+               ? each_is_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind)
+               : all_are_native(side->buf, side->counts, side->displs.at, side->types, blocks, absent, kind);
 }

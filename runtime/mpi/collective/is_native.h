@@ -27,17 +27,16 @@ static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entr
            (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
 }
 
-/* Returns the entry of the side's one type; NULL: it is not learned, or there is no such side. */
+/* Returns the entry of the side's one type; NULL: it is not learned, or there is no such type. */
 static PW_NATIVE_INLINE const pw_entry *pw_side_entry(const pw_side *side)
 {
-    return side->form == PW_SIDE_NONE ? NULL : pw_registry_learned(side->type);
+    return side->form == PW_SIDE_NONE || side->form == PW_SIDE_TYPED ? NULL : pw_registry_learned(side->type);
 }
 
 /* Returns whether both sides are. */
 static PW_NATIVE_INLINE bool pw_sides_are_plain(const pw_side *send, const pw_side *recv)
 {
-    return recv->form != PW_SIDE_TYPED && pw_side_is_plain(send, pw_side_entry(send)) &&
-           pw_side_is_plain(recv, pw_side_entry(recv));
+    return pw_side_is_plain(send, pw_side_entry(send)) && pw_side_is_plain(recv, pw_side_entry(recv));
 }
 
 /* ---- one type ---------------------------------------------------------------------------------------------------- */
@@ -85,17 +84,15 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
 
-/* These functions have loops and serve both sides. Unlike the rest they are not inlined, to take less of the
- * instruction cache. The arrays must not be NULL. */
+/* Returns whether a side is left to MPI. Not inlined: it has loops, and serves both sides. */
+bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind);
 
-/* Returns whether blocks are left to MPI that need not all lie together: each is checked by itself. */
-bool pw_each_is_native(const void *buf, pw_counts counts, const MPI_Aint *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind);
-/* Returns whether blocks are left to MPI that are staged together or not at all. */
-bool pw_all_are_native(const void *buf, pw_counts counts, const int *displs, const MPI_Datatype *types, int blocks,
-                       const bool *absent, pw_call_kind kind);
-/* Returns whether both sides of a call with a type for each block are left to MPI. */
-bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm);
+static PW_NATIVE_INLINE bool pw_side_is_native(const pw_side *side, const pw_entry *entry, int blocks,
+                                               const bool *absent, pw_call_kind kind)
+{
+    return blocks == 0 || (side->form == PW_SIDE_TYPED ? pw_typed_is_native(side, blocks, absent, kind)
+                                                       : pw_uniform_is_native(side, entry, blocks, absent, kind));
+}
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
@@ -125,14 +122,10 @@ static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, co
 static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm)
 {
     pw_call_kind kind = pw_family_kind(family);
+    const pw_entry *send = pw_side_entry(&s->send), *recv = pw_side_entry(&s->recv);
     const pw_communicator *group;
-    const pw_entry *send, *recv;
     pw_blocks blocks;
 
-    if (s->send.form == PW_SIDE_TYPED)
-        return pw_typed_are_native(family, s, comm);
-    send = pw_side_entry(&s->send);
-    recv = pw_side_entry(&s->recv);
     if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
@@ -143,8 +136,8 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
     if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group))
         return false;
-    return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
-           (blocks.recv == 0 || pw_uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
+    return pw_side_is_native(&s->send, send, blocks.send, blocks.absent_send, kind) &&
+           pw_side_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind);
 }
 
 /* pw_is_native_X has the parameters of the hook of X, up to the communicator. */
