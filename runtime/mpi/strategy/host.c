@@ -148,26 +148,7 @@ static pw_status contiguous_take(pw_staging *s)
     return PW_OK;
 }
 
-static pw_status contiguous_pack(pw_staging *s)
-{
-    (void)s;
-    return PW_OK;
-}
-
-static pw_status contiguous_unpack(pw_staging *s, int64_t received)
-{
-    (void)s;
-    (void)received;
-    return PW_OK;
-}
-
-static void contiguous_give(pw_staging *s)
-{
-    (void)s;
-}
-
-const pw_strategy pw_strategy_contiguous = {
-    .take = contiguous_take, .pack = contiguous_pack, .unpack = contiguous_unpack, .give = contiguous_give};
+const pw_strategy pw_strategy_contiguous = {.take = contiguous_take};
 
 /* ---- joined and remote ------------------------------------------------------------------------------------------- */
 

@@ -141,7 +141,7 @@ pw_status pw_staging_pack(pw_staging *s)
     if (s->under_way)
         return s->strategy->finish(s);
     ask_for_kernel(s, PW_PACK);
-    return s->strategy->pack(s);
+    return s->strategy->pack ? s->strategy->pack(s) : PW_OK;
 }
 
 void pw_staging_expect(pw_staging *s)
@@ -163,7 +163,7 @@ pw_status pw_staging_unpack(pw_staging *s, int64_t received)
     if (s->under_way)
         return s->strategy->finish(s);
     ask_for_kernel(s, PW_UNPACK);
-    return s->strategy->unpack(s, received);
+    return s->strategy->unpack ? s->strategy->unpack(s, received) : PW_OK;
 }
 
 bool pw_staging_begin_pack(pw_staging *s)
@@ -222,7 +222,8 @@ void pw_staging_close(pw_staging *s)
         copy->strategy = NULL;
     if (s->under_way)
         s->strategy->finish(s);
-    s->strategy->give(s);
+    if (s->strategy->give)
+        s->strategy->give(s);
     s->strategy = NULL;
     pw_layout_unref(s->buffer.layout);
     s->buffer.layout = NULL;

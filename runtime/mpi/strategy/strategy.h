@@ -89,7 +89,8 @@ typedef struct pw_strategy {
     bool (*is_there)(void);
     /* As pw_staging_announce. NULL: the strategy has nothing to tell. */
     void (*announce)(pw_staging *s);
-    /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). */
+    /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). NULL,
+     * as of the next two: there is nothing to do. */
     pw_status (*pack)(pw_staging *s);
     /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
      * done. */
