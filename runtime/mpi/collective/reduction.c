@@ -8,21 +8,12 @@
 #include "runtime/mpi/collective/hooks_collective.h"
 #include "runtime/mpi/strategy/operand.h"
 
-/* The rest of the work is that of other collectives. */
+/* The rest of the work is that of other collectives. The types of calls with null buffers are learned, so that the next
+ * call knows them. */
 static pw_verdict reduction_call(pw_collective *c, int *rc)
 {
-    MPI_Datatype type = c->send.type;
-    bool learns = c->send.count > 0;
-    const pw_entry *entry;
-
-    /* The types of calls with null buffers are learned, so that the next call knows them. */
-    if (pw_operands_are_native(c->send.buf, c->recv.buf, type))
-        return (!c->send.buf || !c->recv.buf) && learns ? PW_LEARN : PW_PASS;
-    entry = pw_operand_entry(type, c->send.buf);
-    if (!entry)
-        return learns ? PW_LEARN : PW_PASS;
-    if (!pw_operand_is_needed(entry, c->send.buf) && !pw_operand_is_needed(entry, c->recv.buf))
-        return PW_PASS;
+    if (pw_operands_are_native(c->send.buf, c->recv.buf, c->send.type))
+        return (!c->send.buf || !c->recv.buf) && c->send.count > 0 ? PW_LEARN : PW_PASS;
     return pw_collective_call(c, rc);
 }
 

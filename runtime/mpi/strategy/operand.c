@@ -7,17 +7,13 @@
  * elsewhere. Using a noted type looks for GPUs, too. */
 static void look_at(const void *buf, MPI_Datatype type)
 {
-    const pw_entry *entry = buf ? NULL : pw_operand_entry(type, buf);
+    const pw_note_use use = {.buf = buf, .count = 1, .role = PW_SEND, .times = 1};
+    const pw_entry *entry = buf ? NULL : pw_registry_use(type, use);
 
     if (!buf && (!entry || entry->lowest != 0))
         pw_memory_has_cuda();
     if (buf && buf != MPI_IN_PLACE)
         pw_memory_place_of(buf);
-}
-
-const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf)
-{
-    return pw_registry_use(type, (pw_note_use){.buf = buf, .count = 1, .role = PW_SEND, .times = 1});
 }
 
 static pw_memory_world world(void)
@@ -37,13 +33,6 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type)
 bool pw_mirror_is_needed(const pw_message *m)
 {
     return m->buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
-}
-
-bool pw_operand_is_needed(const pw_entry *entry, const void *buf)
-{
-    pw_message m = {.kind = PW_CALL_COLLECTIVE, .entry = entry, .buffer = {.base = (void *)buf, .count = 1}};
-
-    return buf != MPI_IN_PLACE && pw_message_describe(&m) && pw_mirror_is_needed(&m);
 }
 
 pw_status pw_operand_stage(pw_staging *s, const pw_message *m)

@@ -27,9 +27,6 @@ static inline __attribute__((always_inline)) bool pw_operand_read_is_native(cons
 
 /* ---- in hooks ---------------------------------------------------------------------------------------------------- */
 
-/* Looks up the type of an operand by pw_registry_use. */
-const pw_entry *pw_operand_entry(MPI_Datatype type, const void *buf);
-
 /*
  * Whether MPI may certainly have both buffers of a call. Either may be MPI_IN_PLACE or null. Without a GPU runtime in
  * the process, remembers the buffers for the short path.
@@ -45,8 +42,5 @@ bool pw_mirror_is_needed(const pw_message *m);
  * message is native.
  */
 pw_status pw_operand_stage(pw_staging *s, const pw_message *m);
-
-/* Whether MPI must not get this buffer of a collective, which may be MPI_IN_PLACE. */
-bool pw_operand_is_needed(const pw_entry *entry, const void *buf);
 
 #endif
