@@ -1,9 +1,9 @@
 /* The hooks of calls that free communicators: what is remembered of one goes before MPI may reuse its handle. */
+#include "runtime/exchange/direct.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/requests/pending.h"
-#include "runtime/mpi/strategy/direct.h"
 
 #include "hooks.h"
 
@@ -11,7 +11,7 @@ static void forget(MPI_Comm comm)
 {
     pw_pending_forget_comm(comm);
     pw_kept_forget(comm);
-    pw_direct_forget_comms();
+    pw_direct_forget_channels();
     pw_loopback_forget(comm);
     pw_communicator_let_go(comm);
 }

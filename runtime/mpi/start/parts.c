@@ -12,6 +12,7 @@
 #include "runtime/exchange/net/net.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
+#include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/collective/remote.h"
@@ -71,7 +72,7 @@ static const part parts[] = {
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
     /* layouts of other processes */
-    {.start = pw_direct_start, .close = pw_direct_leave},
+    {.start = pw_direct_start, .close = pw_xpmem_end},
     {.start = pw_stats_start, .close = pw_stats_close},             /* statistics */
     {.start = pw_strategy_start, .abandon_call = pw_stagings_left}, /* strategies */
     {.abandon_call = pw_judge_abandon},                             /* trials of choices */

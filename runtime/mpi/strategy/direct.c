@@ -38,16 +38,6 @@ void pw_direct_start(void)
         pw_xpmem_show();
 }
 
-void pw_direct_leave(void)
-{
-    pw_xpmem_end();
-}
-
-void pw_direct_forget_comms(void)
-{
-    pw_direct_forget_channels();
-}
-
 static bool is_on_device(const pw_buffer *b)
 {
     return b->place.kind == PW_PLACE_DEVICE;

@@ -12,9 +12,7 @@
 /* MPICH reads no shorter messages in the sender's memory. */
 enum { PW_DIRECT_LEAST = 32 << 10 };
 
-/* To be called at start and before the registry is closed. */
 void pw_direct_start(void);
-void pw_direct_leave(void);
 
 /* Whether PACKWRIGHT_ONE_COPY allows the strategy for host memory. */
 bool pw_direct_is_meant(void);
@@ -24,8 +22,5 @@ int64_t pw_direct_least(void);
 /* Whether a described message may go so, by the other conditions that hold of it (PW_IF_...). The first call may map
  * the stand-ins. */
 bool pw_direct_serves(const pw_message *m, unsigned set);
-
-/* A communicator is being freed: what was learned of its channels no longer holds. */
-void pw_direct_forget_comms(void);
 
 #endif
