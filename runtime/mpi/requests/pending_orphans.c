@@ -109,13 +109,14 @@ static bool finish(pw_pending *p, bool wait)
     return true;
 }
 
-/* Takes up to `n` orphans out of a queue, and puts back those that are not over. */
-static void sweep(queue *q, int n, bool wait)
+/* Takes up to `n` orphans out of a queue, and puts back those that are not over. With `wait`, it waits for those of a
+ * communicator, or for all (MPI_COMM_NULL). */
+static void sweep(queue *q, int n, bool wait, MPI_Comm comm)
 {
     pw_pending *p;
 
     while (n-- > 0 && (p = pop(q)) != NULL)
-        if (!finish(p, wait))
+        if (!finish(p, wait && (comm == MPI_COMM_NULL || __atomic_load_n(&p->comm, __ATOMIC_RELAXED) == comm)))
             push(q, p);
 }
 
@@ -143,33 +144,23 @@ void pw_pending_left(void)
         end_sweep();
 }
 
-void pw_pending_sweep(bool wait)
+static void sweep_both(bool wait, MPI_Comm comm)
 {
     if (!begin_sweep(wait))
         return;
-    sweep(&orphans.owing, length(&orphans.owing), wait);
-    sweep(&orphans.holding, wait ? length(&orphans.holding) : FEW, wait);
+    sweep(&orphans.owing, length(&orphans.owing), wait, comm);
+    sweep(&orphans.holding, wait ? length(&orphans.holding) : FEW, wait, comm);
     end_sweep();
+}
+
+void pw_pending_sweep(bool wait)
+{
+    sweep_both(wait, MPI_COMM_NULL);
     if (wait)
         pw_kept_forget(MPI_COMM_NULL);
 }
 
-static void sweep_queue_of_comm(queue *q, MPI_Comm comm)
-{
-    for (int n = length(q); n > 0; n--) {
-        pw_pending *p = pop(q);
-
-        if (!p || !finish(p, __atomic_load_n(&p->comm, __ATOMIC_RELAXED) == comm))
-            if (p)
-                push(q, p);
-    }
-}
-
 void pw_pending_sweep_comm(MPI_Comm comm)
 {
-    if (!begin_sweep(true))
-        return;
-    sweep_queue_of_comm(&orphans.owing, comm);
-    sweep_queue_of_comm(&orphans.holding, comm);
-    end_sweep();
+    sweep_both(true, comm);
 }
