@@ -6,6 +6,7 @@
  */
 #include "runtime/engine/memory/pool.h"
 
+#include "base/pages.h"
 #include "runtime/engine/memory/idle.h"
 #include "runtime/engine/memory/source.h"
 #include "runtime/engine/memory/thread_end.h"
@@ -15,11 +16,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum {
     SIDES = PW_POOL_OUTBOUND + 1,
@@ -60,9 +56,7 @@ static _Thread_local struct {
  * would also falsify the timing of stores (runtime/engine/memory/outbound.h). Linux before 5.14 has no such call. */
 static void make_pages(char *buffer, int64_t bytes)
 {
-    uintptr_t begin = (uintptr_t)buffer & -(uintptr_t)sysconf(_SC_PAGESIZE);
-
-    if (madvise((void *)begin, (uintptr_t)buffer + (uintptr_t)bytes - begin, MADV_POPULATE_WRITE) == 0)
+    if (pw_pages_make(buffer, (size_t)bytes))
         return;
     for (int64_t at = 0; at < bytes && at < TIMED; at += PAGE)
         *(volatile char *)(buffer + at) = 0;

@@ -17,6 +17,7 @@
  * JPDC 2020) shares the user's own buffers by a kernel module, XPMEM, inside the MPI.
  */
 #include "base/env.h"
+#include "base/pages.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
@@ -27,14 +28,9 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 /* Does what the C library's function does. The next definition of that function cannot be looked up in a signal
  * handler. */
@@ -85,9 +81,7 @@ static bool is_of_mpi(void *code)
  * end the process. Linux before 5.14 cannot tell; the system then reads. */
 static bool is_writable(const struct iovec *to)
 {
-    uintptr_t begin = (uintptr_t)to->iov_base & -(uintptr_t)sysconf(_SC_PAGESIZE);
-
-    return madvise((void *)begin, (uintptr_t)to->iov_base + to->iov_len - begin, MADV_POPULATE_WRITE) == 0;
+    return pw_pages_make(to->iov_base, to->iov_len);
 }
 
 typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
