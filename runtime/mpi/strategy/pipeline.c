@@ -202,6 +202,11 @@ static bool is_of_mpi(const char *path)
     return false;
 }
 
+static bool are_mpis(const generic_ops *ops)
+{
+    return !memcmp(&mpi.ops, ops, sizeof *ops);
+}
+
 /* Returns whether these are the callbacks by which the kernels' stand in. Every MPI has one set of them. */
 static bool adopt(const generic_ops *ops)
 {
@@ -213,7 +218,7 @@ static bool adopt(const generic_ops *ops)
         }
         pthread_mutex_unlock(&mpi.lock);
     }
-    return !memcmp(&mpi.ops, ops, sizeof *ops);
+    return are_mpis(ops);
 }
 
 int ucp_dt_create_generic(const generic_ops *ops, void *context, uint64_t *datatype);
@@ -242,14 +247,13 @@ static __attribute__((noinline)) int create_from(void *caller, const generic_ops
     return next(&ours, context, datatype);
 }
 
-/* Programs that make a type for each message call this each time. A set of callbacks is known by its first one. */
+/* Programs that make a type for each message call this each time. */
 __attribute__((visibility("default"))) int ucp_dt_create_generic(const generic_ops *ops, void *context,
                                                                  uint64_t *datatype)
 {
     void *caller = __builtin_return_address(0);
 
-    if (atomic_load_explicit(&place, memory_order_acquire) == (uintptr_t)caller &&
-        mpi.ops.start_pack == ops->start_pack)
+    if (atomic_load_explicit(&place, memory_order_acquire) == (uintptr_t)caller && are_mpis(ops))
         return atomic_load_explicit(&after, memory_order_relaxed)(&ours, context, datatype);
     return create_from(caller, ops, context, datatype);
 }
