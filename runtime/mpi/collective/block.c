@@ -4,6 +4,7 @@
  */
 #include "runtime/mpi/collective/block.h"
 
+#include "runtime/engine/memory/view.h"
 #include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -34,7 +35,7 @@ bool pw_block_describe(const pw_side *side, int i, pw_message *m)
     b->base = (char *)side->buf + pw_side_displ(side, i, extent);
     b->layout = m->entry->layout;
     b->offset = pw_entry_is_left(m->entry) ? 0 : m->entry->offset;
-    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
+    b->place = pw_memory_place_of(pw_view_first(b));
     m->cost_bytes = b->bytes;
     return !(b->base == MPI_BOTTOM && (!b->layout || m->entry->touches_origin));
 }

@@ -6,6 +6,7 @@
  */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/memory/thread_end.h"
+#include "runtime/engine/memory/view.h"
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/mapped.h"
 #include "runtime/mpi/one_sided/past.h"
@@ -17,12 +18,6 @@
 #include <stdatomic.h>
 
 _Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
-
-static bool span_of(const pw_buffer *b, pw_span *out)
-{
-    *out = (pw_span){b->offset, b->bytes};
-    return !b->layout || pw_layout_bounds(b->layout, b->count, &out->lo, &out->bytes);
-}
 
 /* Describes objects in host memory. Returns false if their type is not one that is handled. */
 static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m, pw_span *span)
@@ -39,10 +34,10 @@ static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m
         return false;
     b->layout = entry->layout;
     b->offset = pw_entry_is_left(entry) ? 0 : entry->offset;
-    b->place = pw_memory_place_of((char *)base + (b->layout ? b->layout->nest->lo : b->offset));
+    b->place = pw_memory_place_of(pw_view_first(b));
     m->cost_bytes = b->bytes;
     return b->place.kind == PW_PLACE_HOST && !(base == MPI_BOTTOM && (!b->layout || entry->touches_origin)) &&
-           span_of(b, span);
+           pw_view_bounds(b, &span->lo, &span->bytes);
 }
 
 /* Returns whether all objects lie in `bytes` bytes, from displacement `at` on. */

@@ -1,6 +1,7 @@
 /* How the ways for buffers in host memory are carried out; native is one for buffers in GPU memory, too. */
 #include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/memory/view.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
@@ -144,7 +145,7 @@ const pw_strategy pw_strategy_packed = {
 
 static pw_status contiguous_take(pw_staging *s)
 {
-    s->data = (char *)s->buffer.base + s->buffer.layout->nest->lo;
+    s->data = pw_view_first(&s->buffer);
     return PW_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "runtime/choice/site.h"
+#include "runtime/engine/memory/view.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/conditions.h"
@@ -248,7 +249,7 @@ bool pw_message_describe(pw_message *m)
     b->layout = entry->layout;
     b->offset = entry->offset;
     /* Asks about the first object's lowest byte, since the base itself need not be part of the buffer. */
-    b->place = pw_memory_place_of((char *)b->base + (b->layout ? b->layout->nest->lo : b->offset));
+    b->place = pw_memory_place_of(pw_view_first(b));
     return b->place.kind == PW_PLACE_HOST ? b->layout && !entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN;
 }
 
