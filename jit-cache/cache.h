@@ -69,8 +69,12 @@ typedef struct pw_cache_config {
 
 /* Never fails for reasons of the disk: an unusable directory is one warning and no disk cache. */
 pw_status pw_cache_create(const pw_cache_config *config, pw_cache **out);
-/* Lets the worker threads go on with their queues for a moment (a fraction of a second) if what they make is kept on
- * disk, and ends them. Kernels stay, and can still be had by pw_cache_get. NULL is allowed. */
+
+/* At the end the application waits: long enough for the few kernels of a short run to be there in the next one, not for
+ * the hundreds that may be queued. A compile under way is finished in any case. */
+enum { PW_CACHE_FINISH_MS = 300 };
+/* Lets the worker threads go on with their queues for PW_CACHE_FINISH_MS at most if what they make is kept on disk, and
+ * ends them. Kernels stay, and can still be had by pw_cache_get. NULL is allowed. */
 void pw_cache_stop(pw_cache *cache);
 /* The same; then unloads all kernels. NULL is allowed. */
 void pw_cache_destroy(pw_cache *cache);

@@ -20,9 +20,6 @@ enum {
     FIRST_BACKOFF_MS = 1,
     LONGEST_BACKOFF_MS = 100,
     PATIENCE_MS = 30000, /* waiting costs nobody anything here */
-    /* At the end the application waits: long enough for the few kernels of a short run to be there in the next one,
-     * not for the hundreds that may be queued. A compile under way is finished in any case. */
-    FINISH_MS = 300,
     /* The compiler gives way: where ranks have a core each, it gets a tenth of it. With less the application would wait
      * longer for its kernels, and for the thread when it ends. */
     NICE = 10
@@ -238,7 +235,7 @@ static int64_t finish_by(pw_cache *cache)
     pthread_mutex_lock(&cache->lock);
     queued = cache->reader.first || cache->reader.working || cache->compiler.first;
     pthread_mutex_unlock(&cache->lock);
-    return queued && pw_disk_may_store(&cache->disk) ? pw_clock_ns() + FINISH_MS * MS : 0;
+    return queued && pw_disk_may_store(&cache->disk) ? pw_clock_ns() + PW_CACHE_FINISH_MS * MS : 0;
 }
 
 static void stop(pw_cache *cache, pw_worker *worker)
