@@ -26,7 +26,7 @@ static struct {
     long pause;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
-/* ---- steps   ---------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void step_in(pw_remote_slot *s, int rank)
 {
