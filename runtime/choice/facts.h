@@ -20,6 +20,7 @@
     X(moved, 1, "ns", "the same by a kernel")                                                         \
     X(copied, 0.03, "ns/byte", "a byte copied from cache to cache")                                   \
     X(stored, 0.1, "ns/byte", "a byte copied through memory, as of a packed copy of a file's data")   \
+    X(fresh, 0.5, "ns/byte", "memory that the process has not used before")                           \
     X(passed, 4, "ns", "a block that an MPI passes on to a file system or a window")                  \
     X(pipelined, 16384, "byte", "longer messages go in pieces, while both ends work")                 \
     X(launch, 6700, "ns", "a GPU kernel, launched and waited for")                                    \

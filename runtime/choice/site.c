@@ -100,6 +100,8 @@ static void begin_trial(pw_site *s, const pw_site_question *q, const double *cos
         own = q->rival[i] == best ? i + 1 : own;
         possible += ratios[i + 1] >= 0;
     }
+    for (int i = 1; i <= q->rivals && q->first; i++)
+        s->first[i] = s->way[i] == NONE ? 0 : (float)q->first(q->arg, s->way[i]);
     s->has_trial = possible > 1 || (possible == 1 && own == PW_TRIAL_USUAL);
     pw_trial_init(&s->trial, q->rivals + 1, own, 1, ratios);
     if (s->has_trial)
@@ -144,14 +146,22 @@ static int ask_again(pw_site *s, const pw_site_question *q, int64_t rounds)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-/* Returns what all uses of a round are guessed to take in the ways of their sites. */
-static float guess_of(const pw_round *r)
+/* Tells the leading trial what all uses of a round are guessed to take in the ways of their sites, and in the first
+ * round of each slot once more. */
+static void tell_guesses(const pw_round *r)
 {
-    float sum = 0;
+    pw_trial *t = &r->lead->trial;
 
-    for (int i = 0; i < r->n; i++)
-        sum += (float)r->sites[i]->own_uses * fmaxf(r->sites[i]->cells[r->sites[i]->way[PW_TRIAL_USUAL]].total, 0);
-    return sum;
+    t->guessed = 0;
+    for (int slot = 0; slot < t->n; slot++)
+        t->slots[slot].first = 0;
+    for (int i = 0; i < r->n; i++) {
+        const pw_site *s = r->sites[i];
+
+        t->guessed += (float)s->own_uses * fmaxf(s->cells[s->way[PW_TRIAL_USUAL]].total, 0);
+        for (int slot = 0; slot < t->n && slot < s->trial.n; slot++)
+            t->slots[slot].first += s->way[slot] == s->way[PW_TRIAL_USUAL] ? 0 : (float)s->own_uses * s->first[slot];
+    }
 }
 
 void pw_round_end(pw_round *r, double ns)
@@ -160,7 +170,7 @@ void pw_round_end(pw_round *r, double ns)
         pthread_mutex_lock(&sites.lock);
         if (r->turn.slot == PW_TRIAL_USUAL) {
             r->lead->uses_a_round = r->count;
-            r->lead->trial.guessed = guess_of(r);
+            tell_guesses(r);
         }
         pw_trial_add(&r->lead->trial, r->turn, ns, r->early);
         pthread_mutex_unlock(&sites.lock);

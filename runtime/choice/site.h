@@ -50,6 +50,8 @@ int64_t pw_site_most(uint16_t size);
 
 /* Returns what a way would cost, from the sender's buffer to the receiver's. Below 0: it cannot carry the message. */
 typedef double pw_site_cost(void *arg, int way);
+/* Returns what the first use of a way costs once more, such as memory that it stages in. */
+typedef double pw_site_first_cost(void *arg, int way);
 
 /* What pw_site_take needs to make a choice. */
 typedef struct pw_site_question {
@@ -60,6 +62,7 @@ typedef struct pw_site_question {
                              unless another one is clearly better */
     pw_hash example;      /* of the layout that asks, for reports */
     pw_site_cost *cost;
+    pw_site_first_cost *first; /* NULL: nothing */
     void *arg;
 } pw_site_question;
 
@@ -80,6 +83,7 @@ typedef struct pw_site {
     int ways;
     bool has_trial;
     uint8_t way[PW_TRIAL_SLOTS];          /* of each slot; if it cannot carry the message, that of slot 0 */
+    float first[PW_TRIAL_SLOTS];          /* what the first use of each slot costs once more */
     pw_trial trial;                       /* under the lock of all sites in windows */
     struct pw_site *with[PW_ROUND_SITES]; /* the other sites of its rounds in the window that is under way */
     int nwith;

@@ -159,16 +159,18 @@ static bool is_repetition(const pw_trial *t)
     return t->begin > PW_TRIAL_FIRST && t->begin < PW_TRIAL_SECOND;
 }
 
-/* Returns the part of the best slot's time that a round of a slot is expected to lose. A guess that is dearer by so
- * many nanoseconds than another one loses no more of them where rounds turn out to be long. */
+/* Returns what a turn of a slot is expected to lose, in times of the best slot. A guess that is dearer by so many
+ * nanoseconds than another one loses no more of them where rounds turn out to be long. */
 static float loss_of(const pw_trial *t, const view *v, int slot)
 {
     const pw_trial_slot *s = &t->slots[slot];
-    float usual = v->time[PW_TRIAL_USUAL], loss = s->ratio - 1;
+    float usual = v->time[PW_TRIAL_USUAL], loss = PW_TRIAL_ROUNDS * (s->ratio - 1);
 
     if (v->turns[slot] > 0)
-        return v->time[slot] / v->time[v->best] - 1;
-    return s->result == 0 && t->guessed > 0 && usual > t->guessed ? loss * t->guessed / usual : loss;
+        return PW_TRIAL_ROUNDS * (v->time[slot] / v->time[v->best] - 1);
+    if (s->result > 0 || usual == 0)
+        return loss;
+    return (t->guessed > 0 && usual > t->guessed ? loss * t->guessed / usual : loss) + s->first / usual;
 }
 
 /* Whether a slot gets its next turn. */
@@ -180,7 +182,7 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
         return t->differs && keeps_up(v, v->turns[slot] > 0 ? slot : PW_TRIAL_USUAL);
     if ((v->turns[slot] > 0 && !keeps_up(v, slot)) || (is_repetition(t) && !t->slots[slot].again))
         return false;
-    return PW_TRIAL_ROUNDS * loss_of(t, v, slot) <= left_of_budget(t, v);
+    return loss_of(t, v, slot) <= left_of_budget(t, v);
 }
 
 static bool is_short(const pw_trial *t, const view *v)

@@ -63,6 +63,7 @@ typedef struct pw_trial_slot {
     bool possible; /* some site can carry out this slot */
     float ratio;   /* how many times the best slot's time is expected or was found; 1 for slot 0 at first */
     bool again;    /* it has lost the first window, early */
+    float first;   /* what its first round is guessed to take longer than later ones, in nanoseconds */
     float result;  /* the time in the last window that tried this slot; 0: not known */
 } pw_trial_slot;
 

@@ -355,6 +355,13 @@ double pw_way_cost(int way, const pw_facts *f, const pw_conditions *c)
     return pw_ways[way].cost ? pw_ways[way].cost(f, c) : by_gpu((pw_packed_place)packed_places[way], f, c);
 }
 
+double pw_way_first_cost(int way, const pw_facts *f, const pw_conditions *c)
+{
+    bool stages = pw_ways[way].needs & PW_IF_SHORT && !is(c, PW_IF_ON_DEVICE);
+
+    return stages ? f->fresh * (double)c->shape.bytes : 0;
+}
+
 double pw_way_own_cost(int way, const pw_facts *f, const pw_conditions *c, pw_direction direction)
 {
     return own_cost((pw_packed_place)packed_places[way], f, c, direction);

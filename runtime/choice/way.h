@@ -120,6 +120,9 @@ double pw_way_cost(int way, const pw_facts *f, const pw_conditions *c);
 /* Returns the part of that cost which is this rank's own packing or unpacking, with its copies, by a way that packs. */
 double pw_way_own_cost(int way, const pw_facts *f, const pw_conditions *c, pw_direction direction);
 
+/* Returns what the first message by a way costs once more, for memory that later ones find. */
+double pw_way_first_cost(int way, const pw_facts *f, const pw_conditions *c);
+
 /* Returns the cheapest way that can carry the message and is not in the set `refused` (bit 1 << way), or `forced` if
  * that can; the first way if none can. */
 int pw_way_choose(const pw_facts *f, const pw_conditions *c, unsigned refused, int forced);

@@ -212,6 +212,36 @@ static void what_is_usual_has_one_slot(void **state)
     assert_true(s->cells[0].tried == 200000 && s->cells[1].tried == 100000);
 }
 
+static double first_cost(void *arg, int way)
+{
+    (void)arg;
+    return way == 1 ? 250000 : 0;
+}
+
+/* What a first use costs once, as memory to stage in does, counts as loss of a window: five rounds are too many for the
+ * first windows, and little by the time of the 256th round. Another way that costs nothing once is tried at once. */
+static void a_dear_first_use_waits(void **state)
+{
+    const double times[] = {100000, 50000, 90000};
+    mock m = {.costs = {10000, 11000, 11000}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    q.first = first_cost;
+    for (int i = 0; i < 300; i++) {
+        pw_round now = {.n = 0};
+        int way = pw_site_take(&k, &q, &now, NULL, &s);
+
+        way = pw_site_take(&k, &q, &now, NULL, &s); /* two uses, of which each pays */
+        assert_true(i >= 256 || way != 1);
+        pw_round_end(&now, times[way]);
+    }
+    assert_int_equal(s->chosen, 1);
+    assert_true(s->cells[2].uses > 0);
+}
+
 /* Within a round, and while operations of a round are in flight, a site keeps its way. */
 static void a_round_has_one_way(void **state)
 {
@@ -419,6 +449,7 @@ int main(void)
         cmocka_unit_test_setup(who_remembers_must_ask_again, reset),
         cmocka_unit_test_setup(a_trial_finds_the_best, reset),
         cmocka_unit_test_setup(what_is_usual_has_one_slot, reset),
+        cmocka_unit_test_setup(a_dear_first_use_waits, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
         cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),

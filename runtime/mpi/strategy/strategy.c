@@ -101,6 +101,11 @@ static double cost(void *asked, int id)
     return pw_way_cost(id, &pw_model_now()->facts, pw_ask_all(asked));
 }
 
+static double first_cost(void *asked, int id)
+{
+    return pw_way_first_cost(id, &pw_model_now()->facts, pw_ask_all(asked));
+}
+
 /* Chooses for a message that is not like others of its class, so the choice is not remembered. */
 static pw_strategy_id choose_afresh(pw_asked *a, unsigned refused)
 {
@@ -166,8 +171,12 @@ void pw_strategy_share_trials(void)
 
 static pw_site_question question_of(pw_asked *a)
 {
-    pw_site_question q = {
-        .ways = PW_STRATEGY_COUNT, .forced = chosen_by.forced, .example = hash_of(a->message), .cost = cost, .arg = a};
+    pw_site_question q = {.ways = PW_STRATEGY_COUNT,
+                          .forced = chosen_by.forced,
+                          .example = hash_of(a->message),
+                          .cost = cost,
+                          .first = first_cost,
+                          .arg = a};
 
     if (!chosen_by.trials)
         return q;
