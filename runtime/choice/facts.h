@@ -31,8 +31,7 @@
     X(host_link, 55, "byte/ns", "long copies between a GPU and pinned host memory")                   \
     X(mapped, 52, "byte/ns", "kernels that read or write pinned host memory")                         \
     X(peer_launch, 8500, "ns", "a kernel that reads memory of another GPU")                           \
-    X(peer_bytes, 330, "byte/ns", "what it reads of long blocks")                                     \
-    X(peer_granules, 480, "byte/ns", "granules of 64 bytes of which it reads a part")                 \
+    X(peer_bytes, 330, "byte/ns", "what it reads, in whole granules of 64 bytes")                     \
     X(remote_least, 262144, "byte", "the shortest message that gains by being read over the network") \
     X(remote_block, 16384, "byte", "the shortest blocks of which such a message gains")
 

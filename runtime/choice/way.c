@@ -9,7 +9,8 @@
 enum {
     SHARED_LEAST = 16 << 10, /* shorter messages in GPU memory are copied by MPI (runtime/mpi/strategy/gpu.c) */
     BY_ENGINE = 64 << 10,    /* longer copies to and from the host are done by copy engines, not by the front end */
-    GRANULE = 64             /* DRAM of a GPU moves granules of so many bytes */
+    GRANULE = 64,            /* DRAM of a GPU, and a link to another one, move granules of so many bytes */
+    WORD = 8                 /* blocks begin anywhere in a granule, at multiples of so many bytes */
 };
 
 const pw_facts pw_facts_default = PW_FACTS_DEFAULT;
@@ -65,11 +66,12 @@ static double send_dense(const pw_facts *f, int64_t bytes)
 
 /* ---- kernels and copies of GPUs ---------------------------------------------------------------------------------- */
 
-/* Returns the bytes of all granules that hold a part of a block, at most those from the first block to the last. */
+/* Returns the bytes of all granules that hold a part of a block, on average over where blocks begin, and at most those
+ * from the first block to the last. */
 static double touched(pw_cost_shape s)
 {
     double bytes = (double)s.bytes;
-    double alone = bytes / (double)s.block * (double)((s.block + GRANULE - 1) / GRANULE * GRANULE);
+    double alone = bytes / (double)s.block * (double)(s.block + GRANULE - WORD);
 
     return fmin(alone, s.spread * bytes);
 }
@@ -99,7 +101,7 @@ static double wait_for_pages(pw_cost_shape s)
  * is read of them. */
 static double across(const pw_facts *f, pw_cost_shape s)
 {
-    return f->peer_launch + fmax((double)s.bytes / f->peer_bytes, touched(s) / f->peer_granules) + wait_for_pages(s);
+    return f->peer_launch + touched(s) / f->peer_bytes + wait_for_pages(s);
 }
 
 static double copy_to_host(const pw_facts *f, int64_t bytes)

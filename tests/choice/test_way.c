@@ -225,17 +225,18 @@ static void far_blocks_take_a_part(void **state)
     assert_int_equal(pw_way_choose(f, &c, 0, PW_STRATEGY_REMOTE), PW_STRATEGY_REMOTE);
 }
 
-/* A kernel moves whole granules of its own memory, and the message's bytes to where they are packed. */
+/* A kernel moves whole granules of its own memory, one more than an aligned block has but for a word, and the message's
+ * bytes to where they are packed. */
 static void kernels_move_granules(void **state)
 {
     pw_conditions whole = on_device(1 << 20, 64, 2), part = on_device(1 << 20, 32, 4);
     double bytes = 1 << 20;
 
     (void)state;
-    near(own(PW_STRATEGY_DEVICE, &whole, PW_PACK), f->launch + 2 * bytes / f->gpu_memory);
-    near(own(PW_STRATEGY_DEVICE, &whole, PW_UNPACK), f->launch + 2 * bytes / f->gpu_memory);
-    near(own(PW_STRATEGY_DEVICE, &part, PW_PACK), f->launch + 3 * bytes / f->gpu_memory);
-    near(own(PW_STRATEGY_DEVICE, &part, PW_UNPACK), f->launch + 5 * bytes / f->gpu_memory);
+    near(own(PW_STRATEGY_DEVICE, &whole, PW_PACK), f->launch + 2.875 * bytes / f->gpu_memory);
+    near(own(PW_STRATEGY_DEVICE, &whole, PW_UNPACK), f->launch + 2.875 * bytes / f->gpu_memory);
+    near(own(PW_STRATEGY_DEVICE, &part, PW_PACK), f->launch + 3.75 * bytes / f->gpu_memory);
+    near(own(PW_STRATEGY_DEVICE, &part, PW_UNPACK), f->launch + 6.5 * bytes / f->gpu_memory);
     near(own(PW_STRATEGY_ONE_SHOT, &whole, PW_PACK), f->launch + bytes / f->mapped);
     near(own(PW_STRATEGY_ONE_SHOT, &whole, PW_UNPACK), f->launch + f->mapped_read + bytes / f->mapped);
 }
@@ -279,9 +280,30 @@ static void other_gpus_read(void **state)
     near(own(PW_STRATEGY_STAGED, &opened, PW_PACK), own(PW_STRATEGY_DEVICE, &c, PW_PACK));
     assert_true(cost(PW_STRATEGY_STAGED, &opened) < cost(PW_STRATEGY_STAGED, &c));
     near(cost(PW_STRATEGY_DIRECT, &c),
-         f->message + 2 * f->copied * (1 << 20) + f->peer_launch + 8 * bytes / f->peer_granules);
+         f->message + 2 * f->copied * (1 << 20) + f->peer_launch + 8 * bytes / f->peer_bytes);
     c.set &= ~(unsigned)PW_IF_LAYOUT;
-    near(cost(PW_STRATEGY_DIRECT, &c), f->message + 2 * f->copied * (1 << 20) + f->peer_launch + bytes / f->peer_bytes);
+    near(cost(PW_STRATEGY_DIRECT, &c),
+         f->message + 2 * f->copied * (1 << 20) + f->peer_launch + (bytes + 56) / f->peer_bytes);
+}
+
+/* Short blocks of a long message cross the link packed, since whole granules would cross it otherwise; long blocks, and
+ * short messages, are read where they are. */
+static void short_blocks_do_not_cross(void **state)
+{
+    static const struct {
+        int64_t bytes, block;
+        double spread;
+        bool direct;
+    } rows[] = {{512 << 10, 8, 2, true},  {4 << 20, 8, 2, false},   {32 << 20, 8, 2, false}, {512 << 10, 8, 8, false},
+                {32 << 20, 64, 2, false}, {32 << 20, 512, 2, true}, {64 << 10, 8, 8, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pw_conditions c = on_device(rows[i].bytes, rows[i].block, rows[i].spread);
+
+        c.set |= PW_IF_SHOWN | PW_IF_OPENED | PW_IF_SHARED;
+        assert_int_equal(pw_way_choose(f, &c, 0, -1) == PW_STRATEGY_DIRECT, rows[i].direct);
+    }
 }
 
 /* Long enough messages are staged by chunks, short ones go by mapped memory: on the default GPU, as on an H100. */
@@ -370,6 +392,7 @@ int main(void)
         cmocka_unit_test(odd_pieces_are_staged),
         cmocka_unit_test(chunks_overlap),
         cmocka_unit_test(other_gpus_read),
+        cmocka_unit_test(short_blocks_do_not_cross),
         cmocka_unit_test(defaults_choose),
         cmocka_unit_test(cheapest_way_is_chosen),
         cmocka_unit_test(some_messages_leave_no_choice),

@@ -312,7 +312,7 @@ def measure(machine, table):
     model = os.path.join(machine.logs, "model.json")
     rc, text = machine.run("measure", [machine.path("bin/packwright"), "measure", "--only=gpu", "--seconds=40",
                                        "--output=" + model])
-    known = os.path.exists(model) and "peer_granules" in open(model, encoding="utf-8").read()
+    known = os.path.exists(model) and "peer_bytes" in open(model, encoding="utf-8").read()
     table.add("packwright measure knows direct messages", "facts", "facts" if known else "none; see measure.log",
               rc == 0 and known)
     return model if known else None

@@ -89,7 +89,6 @@ static void facts_follow(void **state)
     t[PW_GPU_WITHIN_LONG] = 8000 + 2 * mib16 / 1000;
     t[PW_GPU_ACROSS] = 7000;
     t[PW_GPU_ACROSS_LONG] = 7000 + mib16 / 300;
-    t[PW_GPU_ACROSS_FAR] = 7000 + 8 * mib16 / 400;
     for (int i = 0; i < PW_GPU_PROBES; i++)
         pw_probe_add(&list, &(pw_probe){.run = steady, .arg = &t[i]});
     pw_probe_sample(&list, &quick);
@@ -98,7 +97,6 @@ static void facts_follow(void **state)
     assert_true(fabs(m.facts.mapped - 20) < 1e-6 && fabs(m.facts.host_link - 25) < 1e-6);
     assert_true(m.facts.device_copy == 8000 && fabs(m.facts.gpu_memory - 1000) < 1e-6);
     assert_true(m.facts.peer_launch == 7000 && fabs(m.facts.peer_bytes - 300) < 1e-6);
-    assert_true(fabs(m.facts.peer_granules - 400) < 1e-6);
     assert_false(pw_model_has(&m, PW_FACT_walked));
 }
 

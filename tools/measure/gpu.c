@@ -23,9 +23,7 @@ enum {
     SHORT = 64,      /* bytes of what takes no time of its own */
     LONG = 16 << 20, /* and of what takes long */
     LONG_BLOCK = 8192,
-    NEAR = 2, /* distances from block to block, in lengths of a block */
-    FAR = 16,
-    GRANULE = 64,  /* of which a GPU reads all if it reads a part */
+    NEAR = 2,      /* the distance from block to block, in lengths of a block */
     GRAPH_RUNS = 2 /* not timed: the first launch of a kernel is a plain one, and the second makes its graph */
 };
 
@@ -47,18 +45,18 @@ static pw_layout *make_layout(pw_layout_engine *engine, packwright_type *type)
     return layout;
 }
 
-/* Blocks of `block` bytes, one every `every` lengths, `bytes` in all. */
-static packwright_type *make_type(int64_t bytes, int64_t block, int every)
+/* Blocks of `block` bytes with gaps of as many, `bytes` in all. */
+static packwright_type *make_type(int64_t bytes, int64_t block)
 {
     packwright_type *cell, *vector, *whole = NULL;
 
     if (packwright_bytes(block, block % 8 == 0 ? 8 : 1, &cell))
         return NULL;
-    if (packwright_vector(bytes / block, 1, every, cell, &vector))
+    if (packwright_vector(bytes / block, 1, NEAR, cell, &vector))
         vector = NULL;
     packwright_type_free(cell);
     if (vector)
-        packwright_resized(0, bytes * every, vector, &whole);
+        packwright_resized(0, bytes * NEAR, vector, &whole);
     packwright_type_free(vector);
     return whole;
 }
@@ -68,7 +66,7 @@ static pw_layout *layout_of(pw_probe *p)
     pw_measure_gpu *g = p->arg;
 
     if (!p->own)
-        p->own = make_layout(g->engine, make_type(p->bytes, p->block, p->every));
+        p->own = make_layout(g->engine, make_type(p->bytes, p->block));
     return p->own;
 }
 
@@ -149,7 +147,7 @@ static bool find_across(pw_measure_gpu *g)
     if (g->other ? !reach_other(g) : pw_card_count() > 1)
         return false;
     owner = g->other ? g->other : g->gpu;
-    return pw_gpu_take(owner, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * FAR, &g->across) == PW_OK;
+    return pw_gpu_take(owner, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * NEAR, &g->across) == PW_OK;
 }
 
 /* The probe keeps the joined layout, and with it the layout of both sides. */
@@ -162,7 +160,7 @@ static pw_joined *joined_of(pw_probe *p)
 
     if (p->own)
         return p->own;
-    layout = make_layout(g->engine, make_type(p->bytes, p->block, p->every));
+    layout = make_layout(g->engine, make_type(p->bytes, p->block));
     joined = layout ? calloc(1, sizeof *joined) : NULL;
     if (joined && pw_layout_join(layout, layout, joined, &diag) == PW_OK)
         return p->own = joined;
@@ -228,7 +226,7 @@ static pw_status load_driver(pw_diag *diag)
 
 static pw_status take_memory(pw_measure_gpu *g)
 {
-    pw_status status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * FAR, &g->memory);
+    pw_status status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, (int64_t)LONG * NEAR, &g->memory);
 
     if (status == PW_OK)
         status = pw_gpu_take(g->gpu, PW_GPU_DEVICE_MEMORY, LONG, &g->packed);
@@ -242,29 +240,19 @@ void pw_measure_gpu_add(pw_measure_gpu *g, pw_probe_list *list)
     static const struct {
         pw_probe_fn *run;
         int64_t bytes, block;
-        int every;
     } probes[PW_GPU_PROBES] = {
-        [PW_GPU_LAUNCHED] = {run_move, SHORT, SHORT / 2, NEAR},
-        [PW_GPU_MAPPED_READ] = {run_move, SHORT, SHORT / 2, NEAR},
-        [PW_GPU_MAPPED_LONG] = {run_move, LONG, LONG_BLOCK, NEAR},
-        [PW_GPU_TO_HOST] = {run_copy, SHORT, SHORT, 1},
-        [PW_GPU_TO_HOST_LONG] = {run_copy, LONG, LONG, 1},
-        [PW_GPU_FROM_HOST] = {run_copy, SHORT, SHORT, 1},
-        [PW_GPU_FROM_HOST_LONG] = {run_copy, LONG, LONG, 1},
-        [PW_GPU_WITHIN] = {run_copy, SHORT, SHORT, 1},
-        [PW_GPU_WITHIN_LONG] = {run_copy, LONG, LONG, 1},
-        [PW_GPU_ACROSS] = {run_across, SHORT, SHORT / 2, NEAR},
-        [PW_GPU_ACROSS_LONG] = {run_across, LONG, LONG_BLOCK, NEAR},
-        [PW_GPU_ACROSS_FAR] = {run_across, LONG, 8, FAR},
+        [PW_GPU_LAUNCHED] = {run_move, SHORT, SHORT / 2},      [PW_GPU_MAPPED_READ] = {run_move, SHORT, SHORT / 2},
+        [PW_GPU_MAPPED_LONG] = {run_move, LONG, LONG_BLOCK},   [PW_GPU_TO_HOST] = {run_copy, SHORT, SHORT},
+        [PW_GPU_TO_HOST_LONG] = {run_copy, LONG, LONG},        [PW_GPU_FROM_HOST] = {run_copy, SHORT, SHORT},
+        [PW_GPU_FROM_HOST_LONG] = {run_copy, LONG, LONG},      [PW_GPU_WITHIN] = {run_copy, SHORT, SHORT},
+        [PW_GPU_WITHIN_LONG] = {run_copy, LONG, LONG},         [PW_GPU_ACROSS] = {run_across, SHORT, SHORT / 2},
+        [PW_GPU_ACROSS_LONG] = {run_across, LONG, LONG_BLOCK},
     };
 
     for (int i = 0; i < PW_GPU_PROBES; i++)
-        pw_probe_add(list, &(pw_probe){.run = probes[i].run,
-                                       .arg = g,
-                                       .kind = i,
-                                       .bytes = probes[i].bytes,
-                                       .block = probes[i].block,
-                                       .every = probes[i].every});
+        pw_probe_add(
+            list,
+            &(pw_probe){.run = probes[i].run, .arg = g, .kind = i, .bytes = probes[i].bytes, .block = probes[i].block});
 }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
@@ -286,7 +274,7 @@ static void set(pw_model *m, pw_fact fact, double value, bool quiet)
 
 void pw_measure_gpu_facts(const pw_probe_list *list, double spread, bool quiet, pw_model *m)
 {
-    double t[PW_GPU_PROBES], to_host, read, far = LONG / 8.0 * GRANULE;
+    double t[PW_GPU_PROBES], to_host, read;
 
     for (int i = 0; i < PW_GPU_PROBES; i++)
         t[i] = pw_probe_time(&list->at[i], spread);
@@ -303,7 +291,6 @@ void pw_measure_gpu_facts(const pw_probe_list *list, double spread, bool quiet, 
         return;
     set(m, PW_FACT_peer_launch, t[PW_GPU_ACROSS], quiet);
     set(m, PW_FACT_peer_bytes, rate(LONG, t[PW_GPU_ACROSS_LONG] - t[PW_GPU_ACROSS]), quiet);
-    set(m, PW_FACT_peer_granules, rate(far, t[PW_GPU_ACROSS_FAR] - t[PW_GPU_ACROSS]), quiet);
 }
 
 /* ---- the part ---------------------------------------------------------------------------------------------------- */

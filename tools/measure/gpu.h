@@ -24,9 +24,8 @@ enum {
     PW_GPU_FROM_HOST_LONG,
     PW_GPU_WITHIN,
     PW_GPU_WITHIN_LONG,
-    PW_GPU_ACROSS, /* a kernel that reads another GPU's memory: 64 bytes, long blocks, short ones far apart */
+    PW_GPU_ACROSS, /* a kernel that reads another GPU's memory: 64 bytes, long blocks */
     PW_GPU_ACROSS_LONG,
-    PW_GPU_ACROSS_FAR,
     PW_GPU_PROBES
 };
 

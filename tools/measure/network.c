@@ -103,10 +103,8 @@ static void add_probes(pw_measure_network *n, pw_probe_list *list)
     for (int i = 0; i < SIZES; i++)
         for (int k = 0; k < LENGTHS && lengths[k] < sizes[i]; k++)
             for (int way = 0; way < WAYS; way++)
-                pw_probe_add(
-                    list,
-                    &(pw_probe){
-                        .run = run, .arg = n, .kind = way, .bytes = sizes[i], .block = lengths[k], .every = NEAR});
+                pw_probe_add(list,
+                             &(pw_probe){.run = run, .arg = n, .kind = way, .bytes = sizes[i], .block = lengths[k]});
 }
 
 pw_status pw_measure_network_begin(pw_measure_network *n, MPI_Comm pair, pw_probe_list *list)

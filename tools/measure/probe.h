@@ -23,7 +23,6 @@ struct pw_probe {
     void *arg;            /* what the part gives to `run` */
     int kind;             /* likewise: which of its measurements this is */
     int64_t bytes, block; /* of the message, and of its contiguous blocks */
-    int every;            /* the distance from block to block, in lengths of a block */
     void *own;            /* what the probe keeps for itself */
     int runs, n;
     bool failed, again;

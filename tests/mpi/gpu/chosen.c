@@ -28,7 +28,7 @@ static void use_wrong_model(char *path)
 
     fprintf(f, "{\"format\": \"packwright-model\", \"version\": 2, \"mpi\": \"\", \"mpi_version\": \"\", "
                "\"cpu\": \"\", \"gpu\": \"\", \"date\": \"\", \"facts\": {\"peer_launch\": 12000, "
-               "\"peer_bytes\": 60000, \"peer_granules\": 600000}}\n");
+               "\"peer_bytes\": 60000}}\n");
     fclose(f);
     setenv("PACKWRIGHT_MODEL", path, 1);
 }
@@ -123,7 +123,7 @@ static long exchange_many(layout *l, int n)
 static void by_estimates(void)
 {
     layout first = make("to begin with", 512 << 10, 64, 128), dense = make("64 of 128", 2 * MEG, 64, 128),
-           longer = make("64 of 128, 9 MiB", 9 * MEG, 64, 128), sparse = make("8 of 64", MEG, 8, 64);
+           longer = make("1024 of 2048, 9 MiB", 9 * MEG, 1024, 2048), sparse = make("8 of 64", MEG, 8, 64);
     long n;
 
     n = exchange(&first, 1);
