@@ -30,6 +30,8 @@ typedef struct pw_gpu_functions {
 /* Returns the code of an architecture. It has no cache when memory is short or PACKWRIGHT_JIT is off. The first call
  * asks the worker thread for the kernels of tier 0; in sync mode the first layout without a kernel of its own asks. */
 pw_gpu_code *pw_gpu_code_of(int major, int minor);
+/* Ends the threads that compile; what is compiled stays in use. */
+void pw_gpu_stop(void);
 void pw_gpu_code_close(void);
 
 /* Returns the functions of a kernel in this context, which must be current, and loads the module at first use. NULL:

@@ -79,8 +79,6 @@ typedef struct pw_gpu_dependent {
 /* Registers a dependent, which must live as long as the process. Thread safe; only the first call does anything. */
 void pw_gpu_depend(pw_gpu_dependent *dependent);
 
-/* Ends the threads that compile; what is compiled stays in use. */
-void pw_gpu_stop(void);
 /* Releases the state of all contexts; memory of a context that the driver has ended is forgotten. No transfer may be
  * under way, and the engines whose layouts have been in GPU memory must have ended. */
 void pw_gpu_close(void);

@@ -6,7 +6,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
-#include "runtime/engine/gpu/device.h"
+#include "runtime/engine/gpu/code.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/net/net.h"
