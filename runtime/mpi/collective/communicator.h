@@ -52,7 +52,7 @@ typedef struct pw_communicator {
     int as_root; /* the argument `root` by which this process is the root: its rank, or MPI_ROOT */
     bool has_neighbours; /* false: there is no topology, or one that is not handled */
     pw_neighbours neighbours;
-    struct pw_remote *remote; /* what remote_kept.c keeps of it; NULL: nothing yet */
+    struct pw_remote *remote; /* what remote.c keeps of it; NULL: nothing yet */
 } pw_communicator;
 
 /* Handle -> pw_communicator. */

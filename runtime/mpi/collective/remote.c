@@ -1,4 +1,8 @@
-/* Calls of which some blocks are remote. */
+/*
+ * Calls of which some blocks are remote: what is kept of a communicator, the talk of the ranks about the blocks of a
+ * call, and moving those on which they agree. What is kept lies with what collectives remember of the communicator
+ * (communicator.h), and goes with that.
+ */
 #include "runtime/mpi/collective/remote.h"
 
 #include "base/env.h"
@@ -8,6 +12,7 @@
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 bool pw_remote_on;
 
@@ -20,105 +25,253 @@ void pw_remote_start(void)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_NET does nothing without PACKWRIGHT_ALL_RANKS=1");
 }
 
-/* Waits for what the slots have begun. Other ranks may be in a call of MPI that waits for this one, so MPI goes on,
- * too. */
-static void wait_for(pw_remote_slot *slots, int n)
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
+
+/* Returns a new name of this process for a communicator or a persistent request. */
+static uint32_t new_id(void)
 {
-    enum { PATIENCE = 64 };
+    static _Atomic uint32_t ids;
 
-    for (int i = 0, tries = 0; i < n; tries++) {
-        int flag;
+    return ++ids;
+}
 
-        if (!slots[i].active || pw_net->is_over(&slots[i].op)) {
-            i++;
-            continue;
-        }
-        pw_net->progress();
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-        if (tries % PATIENCE == PATIENCE - 1)
-            sched_yield();
+void pw_remote_slots_close(pw_remote_request *q)
+{
+    for (int i = 0; i < q->n; i++)
+        pw_remote_slot_close(&q->slots[i]);
+    free(q->slots);
+    q->slots = NULL;
+    q->n = 0;
+    q->agreed = false;
+}
+
+static void close_families(pw_remote *r)
+{
+    for (int i = 0; r && i < 2; i++)
+        pw_remote_slots_close(&r->of[i]);
+}
+
+void pw_remote_forget(pw_remote *r)
+{
+    close_families(r);
+    free(r);
+}
+
+/* Returns what is kept of the communicator of a call, which is made at the first look. MPI calls of one communicator
+ * come one after the other. NULL: it cannot be kept. */
+static pw_remote *remote_of(const pw_collective *c)
+{
+    pw_communicator *group = (pw_communicator *)c->group;
+
+    if (group == &c->unknown)
+        return NULL;
+    if (!group->remote && (group->remote = calloc(1, sizeof(pw_remote)))) {
+        const pw_remote_request none = {.rank = group->rank, .id = new_id()};
+
+        *group->remote = (pw_remote){{none, none}};
     }
+    return group->remote;
+}
+
+const char *packwright_network_of(MPI_Comm comm)
+{
+    const pw_communicator *group = pw_communicator_peek(comm);
+    const pw_remote_request *q = group && group->remote ? &group->remote->of[1] : NULL;
+
+    return q && q->n > 0 ? pw_net->transports(q->slots[q->n - 1].peer) : NULL;
 }
 
 pw_remote_request *pw_remote_agree(const pw_collective *c)
 {
     bool is_possible = !c->group->between_groups && c->send.buf != MPI_IN_PLACE &&
                        (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours);
-    pw_remote *r = is_possible ? pw_remote_of(c) : NULL;
+    pw_remote *r = is_possible ? remote_of(c) : NULL;
     pw_remote_request *q = r ? &r->of[c->family == PW_NEIGHBOUR_ALLTOALL] : NULL;
 
     if (q && !q->agreed)
         pw_remote_make_slots(q, c);
-    return q && q->nout + q->nin > 0 ? q : NULL;
+    return q && q->n > 0 ? q : NULL;
 }
 
-/* Takes the agreed blocks of one side out of the call. Returns how many those are, with those that may be lost. */
-static int take_out(const pw_remote_slot *slots, int n, pw_side *side, MPI_Count *counts)
+/* ---- persistent requests ----------------------------------------------------------------------------------------- */
+
+/* Returns a persistent request for the same blocks, of which nothing is known yet. NULL: there is no memory, or no
+ * thread. */
+static pw_remote_request *make_persistent(const pw_remote_request *comm)
+{
+    pw_remote_request *q = pw_remote_thread_start() ? calloc(1, sizeof *q) : NULL;
+
+    if (!q)
+        return NULL;
+    *q = (pw_remote_request){.id = new_id(),
+                             .rank = comm->rank,
+                             .persistent = true,
+                             .least = comm->least,
+                             .n = comm->n,
+                             .slots = calloc((size_t)comm->n, sizeof *q->slots)};
+    if (!q->slots) {
+        free(q);
+        return NULL;
+    }
+    for (int i = 0; i < q->n; i++) {
+        const pw_remote_slot *s = &comm->slots[i];
+
+        q->slots[i] = (pw_remote_slot){.receives = s->receives,
+                                       .block = s->block,
+                                       .rank = s->rank,
+                                       .self = s->self,
+                                       .own_id = s->own_id,
+                                       .id = s->id,
+                                       .made = q->id,
+                                       .peer = s->peer};
+    }
+    return q;
+}
+
+/* The two ranks of each block have agreed or not: keeps the agreed ones. From now on they name each other's request. */
+static void keep_agreed(pw_remote_request *q)
+{
+    int kept = 0;
+
+    for (int i = 0; i < q->n; i++) {
+        pw_remote_slot *s = &q->slots[i];
+
+        if (!s->agreed) {
+            pw_remote_slot_close(s);
+            continue;
+        }
+        s->own_id = s->made;
+        s->id = s->receives ? s->offer.id : s->answer.id;
+        q->slots[kept++] = *s;
+    }
+    q->n = kept;
+}
+
+/* ---- the talk ---------------------------------------------------------------------------------------------------- */
+
+/* Lets the blocks and MPI go on until they are over. Other ranks may be in a call of MPI that waits for this one. */
+static void finish(pw_remote_request *q)
+{
+    enum { PATIENCE = 64 };
+
+    for (int tries = 1; !pw_remote_is_over(q); tries++)
+        if (tries % PATIENCE == 0)
+            sched_yield();
+}
+
+/* Takes the agreed blocks out of the call. Returns how many those are, with those that may be lost. */
+static int take_out(pw_remote_request *q, pw_collective *c)
 {
     int found = 0;
 
-    for (int i = 0; i < n; i++) {
-        found += slots[i].agreed || slots[i].lost;
-        if (!slots[i].agreed)
+    for (int i = 0; i < q->n; i++) {
+        const pw_remote_slot *s = &q->slots[i];
+
+        found += s->agreed || s->lost;
+        if (!s->agreed)
             continue;
-        pw_block_take_out(side, counts, slots[i].block);
-        pw_message_count(&slots[i].m, pw_remote_strategy);
+        if (s->receives)
+            pw_block_take_out(&c->recv, (MPI_Count *)q->counts + c->send.blocks, s->block);
+        else
+            pw_block_take_out(&c->send, q->counts, s->block);
+        pw_message_count(&s->m, pw_remote_strategy);
     }
     return found;
 }
 
 /* Returns how many blocks are not left to MPI alone. */
-static int talk(pw_remote_talk *t, bool sound)
+static int talk(pw_remote_request *q, pw_collective *c, bool sound)
 {
-    pw_collective *c = t->call;
-    pw_remote_request *q = t->request;
+    bool rests = c->way.mode != PW_PERSISTENT && !pw_strategy_is_named(pw_remote_strategy);
+    pw_remote_talk t = {.least = q->least, .rests = rests};
 
     q->bytes = (int64_t)sizeof(MPI_Count) * (c->send.blocks + c->recv.blocks);
     q->counts = pw_pool_take(q->bytes);
-    t->ready = sound && q->counts;
-    for (int i = 0; i < q->nin; i++)
-        pw_remote_begin_in(t, &q->in[i]);
-    for (int i = 0; i < q->nout; i++)
-        pw_remote_begin_out(t, &q->out[i]);
-    wait_for(q->in, q->nin);
-    for (int i = 0; i < q->nin; i++)
-        if (q->in[i].active)
-            pw_remote_answer(t, &q->in[i]);
-    wait_for(q->out, q->nout);
-    wait_for(q->in, q->nin);
-    for (int i = 0; i < q->nin; i++)
-        pw_remote_answered(t, &q->in[i]);
-    for (int i = 0; i < q->nout; i++)
-        q->out[i].agreed = q->out[i].active && q->out[i].answer.reads;
-    return take_out(q->out, q->nout, &c->send, q->counts) +
-           take_out(q->in, q->nin, &c->recv, (MPI_Count *)q->counts + c->send.blocks);
-}
-
-static void note(pw_remote_request *q)
-{
-    for (int i = 0; i < q->nin; i++)
-        pw_remote_note(&q->in[i]);
-    for (int i = 0; i < q->nout; i++)
-        pw_remote_note(&q->out[i]);
+    t.ready = sound && q->counts;
+    for (int i = 0; i < q->n; i++)
+        pw_remote_begin(&q->slots[i], q->slots[i].receives ? &c->recv : &c->send, &t);
+    q->open = q->n;
+    finish(q);
+    for (int i = 0; rests && i < q->n; i++)
+        pw_remote_note(&q->slots[i]);
+    return take_out(q, c);
 }
 
 /* A rank that cannot make a persistent request still has to answer the others, in the slots of the communicator. */
 pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, bool sound)
 {
     bool persistent = c->way.mode == PW_PERSISTENT;
-    pw_remote_request *made = persistent ? pw_remote_request_make(blocks) : blocks;
-    pw_remote_talk t = {.call = c,
-                        .comm = blocks,
-                        .request = made ? made : blocks,
-                        .rests = !persistent && !pw_strategy_is_named(pw_remote_strategy)};
-    int taken = talk(&t, sound && made);
+    pw_remote_request *made = persistent ? make_persistent(blocks) : blocks, *q = made ? made : blocks;
+    int taken = talk(q, c, sound && made);
 
-    if (t.rests)
-        note(t.request);
-    if (t.request->persistent)
-        pw_remote_request_keep(t.request);
+    if (q->persistent) {
+        keep_agreed(q);
+        pw_remote_watch(q);
+    }
     if (taken > 0)
-        return t.request;
-    pw_remote_close(t.request);
+        return q;
+    pw_remote_close(q);
     return NULL;
+}
+
+/* ---- moving what was agreed -------------------------------------------------------------------------------------- */
+
+pw_status pw_remote_wait(pw_remote_request *q)
+{
+    bool done = true;
+
+    finish(q);
+    for (int i = 0; i < q->n; i++)
+        done = done && !q->slots[i].lost && (!q->slots[i].agreed || q->slots[i].done);
+    if (done)
+        return PW_OK;
+    pw_log(PW_LOG_ERROR, "a block of a %scollective could not be read over the network",
+           q->persistent ? "persistent " : "");
+    return PW_ERR_IO;
+}
+
+static void give_counts(pw_remote_request *q)
+{
+    pw_pool_give(q->counts, q->bytes);
+    q->counts = NULL;
+}
+
+/* After an error of MPI, operations of a persistent request may still be open, which write to it. It is not freed then.
+ */
+static void close_persistent(pw_remote_request *q)
+{
+    if (!pw_remote_unwatch(q))
+        return;
+    give_counts(q);
+    pw_remote_slots_close(q);
+    free(q);
+}
+
+void pw_remote_close(pw_remote_request *q)
+{
+    if (q && q->persistent) {
+        close_persistent(q);
+    } else if (q) {
+        finish(q);
+        for (int i = 0; i < q->n; i++)
+            pw_remote_withdraw(&q->slots[i]);
+        give_counts(q);
+    }
+}
+
+static void leave(void *arg, uint64_t key, void *communicator)
+{
+    (void)arg, (void)key;
+    close_families(((pw_communicator *)communicator)->remote);
+}
+
+/* MPI may still call the communicators' delete callback, which frees the rest, and free persistent requests. */
+void pw_remote_leave(void)
+{
+    for (pw_remote_request *q = pw_remote_thread_stop(); q; q = q->next)
+        if (q->open == 0) {
+            give_counts(q);
+            pw_remote_slots_close(q);
+        }
+    pw_handle_table_each(&pw_communicators, leave, NULL);
 }

@@ -16,7 +16,7 @@
  * Persistent calls do the same once, when the request is made: making it may wait for all ranks (MPI 4.0 section
  * 6.13). Agreed blocks are then read in each start, without further questions: the sender says that its memory may be
  * read, and the receiver that it has read it. What goes on between start and completion needs somebody who makes it go
- * on, also while the program is in a call of MPI that knows nothing of it: a thread (remote_request.c).
+ * on, also while the program is in a call of MPI that knows nothing of it: a thread (remote_thread.c).
  */
 #ifndef PW_RUNTIME_COLLECTIVE_REMOTE_H
 #define PW_RUNTIME_COLLECTIVE_REMOTE_H

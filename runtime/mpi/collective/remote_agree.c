@@ -23,20 +23,17 @@ static int times(const int *ranks, int n, int rank)
     return found;
 }
 
-/* Returns the slots for blocks that go to or come from these ranks. Several blocks between two processes stay with MPI,
- * since MPIs differ in how they match them. NULL: out of memory. */
-static pw_remote_slot *slots_of(const int *ranks, int n, int self, int *used)
+/* Makes slots for the blocks that go to or come from these ranks, behind those that there are. Several blocks between
+ * two processes stay with MPI, since MPIs differ in how they match them. */
+static void add_slots(pw_remote_request *q, const int *ranks, int n, bool receives)
 {
-    pw_remote_slot *slots = calloc((size_t)n + 1, sizeof *slots);
-
-    *used = 0;
-    for (int i = 0; slots && i < n; i++)
-        if (ranks[i] >= 0 && ranks[i] != self && times(ranks, n, ranks[i]) == 1)
-            slots[(*used)++] = (pw_remote_slot){.block = i, .rank = ranks[i]};
-    return slots;
+    for (int i = 0; i < n; i++)
+        if (ranks[i] >= 0 && ranks[i] != q->rank && times(ranks, n, ranks[i]) == 1)
+            q->slots[q->n++] =
+                (pw_remote_slot){.receives = receives, .block = i, .rank = ranks[i], .self = q->rank, .own_id = q->id};
 }
 
-/* Makes the slots of a family of calls. */
+/* Makes the slots of a family of calls. False: out of memory, or the neighbours are not known. */
 static bool make_slots(pw_remote_request *q, const pw_collective *c, int *in, int *out)
 {
     int nin = c->recv.blocks, nout = c->send.blocks;
@@ -45,19 +42,23 @@ static bool make_slots(pw_remote_request *q, const pw_collective *c, int *in, in
         return false;
     for (int i = 0; c->family == PW_ALLTOALL && i < c->group->size; i++)
         in[i] = out[i] = i;
-    q->in = slots_of(in, nin, q->rank, &q->nin);
-    q->out = slots_of(out, nout, q->rank, &q->nout);
-    return q->in && q->out;
+    q->slots = calloc((size_t)nin + (size_t)nout + 1, sizeof *q->slots);
+    if (!q->slots)
+        return false;
+    add_slots(q, out, nout, false);
+    add_slots(q, in, nin, true);
+    return true;
 }
 
-static bool connect(pw_remote_slot *slots, int n, const card *cards)
+static bool connect(pw_remote_request *q, const card *cards)
 {
-    for (int i = 0; i < n; i++) {
-        const card *other = &cards[slots[i].rank];
+    for (int i = 0; i < q->n; i++) {
+        pw_remote_slot *s = &q->slots[i];
+        const card *other = &cards[s->rank];
 
-        slots[i].id = other->id;
-        slots[i].peer = pw_net->connect(other->address, other->bytes);
-        if (!slots[i].peer)
+        s->id = other->id;
+        s->peer = pw_net->connect(other->address, other->bytes);
+        if (!s->peer)
             return false;
     }
     return true;
@@ -76,13 +77,14 @@ static int64_t least_over(const char *transports)
     return least;
 }
 
-/* Returns the largest one of `least` and of what the slots' transports need. */
-static int64_t least_of(const pw_remote_slot *slots, int n, int64_t least)
+/* Returns the largest one of what the slots' transports need. */
+static int64_t least_of(const pw_remote_request *q)
 {
     const char *before = NULL;
+    int64_t least = 1;
 
-    for (int i = 0; i < n && least < NEVER; i++) {
-        const char *transports = pw_net->transports(slots[i].peer);
+    for (int i = 0; i < q->n && least < NEVER; i++) {
+        const char *transports = pw_net->transports(q->slots[i].peer);
         int64_t here = before && !strcmp(transports, before) ? least : least_over(transports);
 
         least = here > least ? here : least;
@@ -103,7 +105,7 @@ static int64_t largest(MPI_Comm comm, int64_t mine)
 static bool connect_all(pw_remote_request *q, const card *own, card *cards, MPI_Comm comm)
 {
     return PMPI_Allgather(own, (int)sizeof *own, MPI_BYTE, cards, (int)sizeof *own, MPI_BYTE, comm) == MPI_SUCCESS &&
-           connect(q->out, q->nout, cards) && connect(q->in, q->nin, cards);
+           connect(q, cards);
 }
 
 void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c)
@@ -117,9 +119,7 @@ void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c)
     own.bytes = mine ? (uint32_t)pw_net->address(own.address, sizeof own.address) : 0;
     least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
     if (least < NEVER)
-        least = largest(c->way.comm, connect_all(q, &own, cards, c->way.comm)
-                                         ? least_of(q->out, q->nout, least_of(q->in, q->nin, 1))
-                                         : NEVER);
+        least = largest(c->way.comm, connect_all(q, &own, cards, c->way.comm) ? least_of(q) : NEVER);
     if (least == NEVER)
         pw_remote_slots_close(q);
     q->least = least;

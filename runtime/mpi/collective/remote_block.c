@@ -1,4 +1,8 @@
-/* A block: one rank's view of it, its sender, its receiver. */
+/*
+ * A block: one rank's view of it, and its stages. In a talk the sender offers the block and the receiver answers
+ * whether it reads it. In a start of an agreed block the receiver reads, and says so; a persistent one is offered again
+ * before that.
+ */
 #include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
@@ -7,6 +11,8 @@
 #include <string.h>
 
 enum { MOST_BLOCKS = 65536 };
+
+/* ---- its shape --------------------------------------------------------------------------------------------------- */
 
 static int64_t block_bytes(const pw_side *side, int i)
 {
@@ -36,9 +42,27 @@ static char *text_of_bytes(int64_t bytes)
     return text;
 }
 
-/* Whether the block may be moved by pieces on this side, and is to be. *changed is whether its shape is another one
- * than before. */
-static bool is_ready(pw_remote_slot *s, const pw_side *side, bool *changed)
+/* Returns the text of the layout, or NULL. */
+static char *text_of(const pw_buffer *b)
+{
+    return b->layout ? pw_layout_text(b->layout) : text_of_bytes(b->bytes);
+}
+
+static void forget_text(pw_remote_slot *s)
+{
+    free(s->text);
+    s->text = NULL;
+}
+
+static void forget_joined(pw_remote_slot *s)
+{
+    pw_layout_unref(s->joined.layout);
+    s->joined.layout = NULL;
+}
+
+/* Whether the block may be moved by pieces on this side, and is to be. If its shape is another one than before, forgets
+ * what depends on that. */
+static bool is_ready(pw_remote_slot *s, const pw_side *side)
 {
     const pw_buffer *b = &s->m.buffer;
     int64_t blocks;
@@ -48,67 +72,42 @@ static bool is_ready(pw_remote_slot *s, const pw_side *side, bool *changed)
         return false;
     blocks = b->layout ? b->layout->blocks : 1;
     now = b->layout ? (pw_remote_shape){b->layout->hash, b->count} : (pw_remote_shape){{(uint64_t)b->bytes, 0}, 1};
-    *changed = s->own.count != now.count || !pw_hash_equal(s->own.hash, now.hash);
-    if (*changed) {
+    if (s->own.count != now.count || !pw_hash_equal(s->own.hash, now.hash)) {
         s->m.transports = pw_net->transports(s->peer);
         s->gains = blocks <= MOST_BLOCKS / now.count &&
                    (blocks * now.count == 1 || pw_message_guess(&s->m) == pw_remote_strategy);
         s->own = now;
+        if (s->receives)
+            forget_joined(s);
+        else
+            forget_text(s);
     }
     s->memory = pw_block_memory(&s->m);
     return s->gains;
 }
 
-/* Returns the text of the layout, or NULL. */
-static char *text_of(const pw_buffer *b)
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+typedef enum message { OFFER, ANSWER, DONE } message;
+
+/* What a rank is known by to another one. `id`: what the other one calls the communicator, or the persistent request.
+ */
+static uint64_t tag_of(uint32_t id, message kind, int rank)
 {
-    return b->layout ? pw_layout_text(b->layout) : text_of_bytes(b->bytes);
+    return (uint64_t)id << 32 | (uint64_t)kind << 30 | (uint64_t)rank;
 }
 
-/* Whether this is one of the calls in which the ranks do not talk of a block. Both ranks count the same calls, since
- * both know the bytes and what came of the last talk. */
-static bool is_skipped(pw_remote_slot *s)
+static void tell(pw_remote_slot *s, message kind, const void *data, size_t bytes)
 {
-    return s->talks.key == (uint64_t)s->bytes && !pw_evidence_may(&s->talks);
+    pw_net->send(s->peer, tag_of(s->id, kind, s->self), data, (int64_t)bytes, &s->op);
 }
 
-/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Rests are even, so
- * that of two kinds of calls in turn each is talked of. */
-void pw_remote_note(pw_remote_slot *s)
+static void hear(pw_remote_slot *s, message kind, void *data, size_t bytes)
 {
-    static const pw_evidence_rule rule = {.patience = 1, .least = 2, .most = 1024};
-
-    if (!s->active)
-        return;
-    pw_evidence_of(&s->talks, (uint64_t)s->bytes);
-    if (s->agreed)
-        pw_evidence_worked(&s->talks, &rule);
-    else
-        pw_evidence_failed(&s->talks, &rule);
+    pw_net->receive(tag_of(s->own_id, kind, s->rank), data, (int64_t)bytes, &s->op);
 }
 
-/* Begins a slot's part in a call. Returns whether the block is one of which the two ranks talk. */
-static bool begin(const pw_remote_talk *t, pw_remote_slot *s, const pw_side *side)
-{
-    s->bytes = block_bytes(side, s->block);
-    s->active = s->bytes >= t->request->least && !(t->rests && is_skipped(s));
-    s->ready = s->agreed = s->lost = s->done = false;
-    s->answer = (pw_remote_reply){.reads = false};
-    s->op = (pw_net_op){0};
-    return s->active;
-}
-
-/* Finds the memory that the block touches. */
-static bool find_bounds(const pw_buffer *b, char **first, int64_t *bytes)
-{
-    int64_t lo = b->offset;
-
-    *bytes = b->bytes;
-    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, bytes))
-        return false;
-    *first = (char *)b->base + lo;
-    return true;
-}
+/* ---- the sender -------------------------------------------------------------------------------------------------- */
 
 void pw_remote_withdraw(pw_remote_slot *s)
 {
@@ -117,17 +116,17 @@ void pw_remote_withdraw(pw_remote_slot *s)
     s->registered = NULL;
 }
 
-/* ---- the sender -------------------------------------------------------------------------------------------------- */
-
-static size_t offer_bytes(const pw_remote_offer *o)
+/* Finds the memory that the block touches. */
+static bool find_bounds(pw_remote_slot *s)
 {
-    return offsetof(pw_remote_offer, more) + (o->again ? 0 : o->key_bytes + o->text_bytes);
-}
+    const pw_buffer *b = &s->m.buffer;
+    int64_t lo = b->offset;
 
-static void forget_text(pw_remote_slot *s)
-{
-    free(s->text);
-    s->text = NULL;
+    s->span = b->bytes;
+    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, &s->span))
+        return false;
+    s->first = (char *)b->base + lo;
+    return true;
 }
 
 /* Writes key and text behind the offer, unless the receiver has them. */
@@ -136,17 +135,17 @@ static bool add_details(pw_remote_slot *s, const pw_net_key *key)
     pw_remote_offer *o = &s->offer;
     size_t length;
 
-    o->again = s->text && s->key == key->number;
-    if (o->again)
+    if (s->text && s->key == key->number)
         return true;
-    forget_text(s);
-    s->text = text_of(&s->m.buffer);
+    if (!s->text)
+        s->text = text_of(&s->m.buffer);
     length = s->text ? strlen(s->text) + 1 : 0;
     if (length == 0 || length > PW_REMOTE_TEXT_BYTES) {
         forget_text(s);
         return false;
     }
     s->key = key->number;
+    o->again = false;
     o->key_bytes = key->bytes;
     o->text_bytes = (uint32_t)length;
     memcpy(o->more, key->data, key->bytes);
@@ -154,88 +153,30 @@ static bool add_details(pw_remote_slot *s, const pw_net_key *key)
     return true;
 }
 
-static void make_offer(pw_remote_slot *s, const pw_side *side)
+/* Registers the block's memory for others to read. It stays so as long as the persistent request lives, under another
+ * key if it was unmapped since. */
+static bool is_registered(pw_remote_slot *s)
 {
-    pw_net_key key;
-    bool changed;
-
-    if (!is_ready(s, side, &changed))
-        return;
-    if (changed)
-        forget_text(s);
-    if (find_bounds(&s->m.buffer, &s->first, &s->span))
-        s->registered = pw_net->offer(s->first, s->span, &key);
-    if (!s->registered || !add_details(s, &key))
-        return;
-    s->offer.address = (uintptr_t)s->memory;
-    s->offer.bytes = s->bytes;
-}
-
-void pw_remote_begin_out(const pw_remote_talk *t, pw_remote_slot *s)
-{
-    if (!begin(t, s, &t->call->send))
-        return;
-    s->offer.bytes = 0;
-    s->offer.again = true;
-    s->offer.id = pw_remote_made_id(t);
-    if (t->ready)
-        make_offer(s, &t->call->send);
-    pw_net->receive(pw_remote_tag(t->comm->id, PW_REMOTE_ANSWER, s->rank), &s->answer, sizeof s->answer, &s->op);
-    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, t->comm->rank), &s->offer,
-                 (int64_t)offer_bytes(&s->offer), &s->op);
-}
-
-/* The memory stays offered as long as the persistent request lives, under another key if it was unmapped since. */
-static bool renew(pw_remote_slot *s)
-{
-    pw_remote_offer *o = &s->offer;
     pw_net_key key;
     void *registered = pw_net->offer(s->first, s->span, &key);
 
-    if (!registered)
-        return false;
     pw_remote_withdraw(s);
     s->registered = registered;
-    o->again = s->key == key.number;
-    if (o->again)
-        return true;
-    s->key = key.number;
-    o->key_bytes = key.bytes;
-    o->text_bytes = 0;
-    memcpy(o->more, key.data, key.bytes);
-    return true;
+    return registered && add_details(s, &key);
 }
 
-void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank)
+static void offer(pw_remote_slot *s, bool ready)
 {
-    s->op = (pw_net_op){0};
-    s->done = false;
-    s->offer.again = true;
-    s->offer.bytes = renew(s) ? s->bytes : 0;
-    pw_net->receive(pw_remote_tag(id, PW_REMOTE_DONE, s->rank), &s->done, sizeof s->done, &s->op);
-    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_OFFER, rank), &s->offer, (int64_t)offer_bytes(&s->offer),
-                 &s->op);
+    pw_remote_offer *o = &s->offer;
+
+    o->id = s->made;
+    o->again = true;
+    o->bytes = ready && is_registered(s) ? s->bytes : 0;
+    o->address = (uintptr_t)s->memory;
+    tell(s, OFFER, o, offsetof(pw_remote_offer, more) + (o->again ? 0 : o->key_bytes + o->text_bytes));
 }
 
 /* ---- the receiver ------------------------------------------------------------------------------------------------ */
-
-static void forget_joined(pw_remote_slot *s)
-{
-    pw_layout_unref(s->joined.layout);
-    s->joined.layout = NULL;
-}
-
-void pw_remote_begin_in(const pw_remote_talk *t, pw_remote_slot *s)
-{
-    bool changed = false;
-
-    if (!begin(t, s, &t->call->recv))
-        return;
-    s->ready = t->ready && is_ready(s, &t->call->recv, &changed);
-    if (changed)
-        forget_joined(s);
-    pw_net->receive(pw_remote_tag(t->comm->id, PW_REMOTE_OFFER, s->rank), &s->offer, sizeof s->offer, &s->op);
-}
 
 static void keep_key(pw_remote_slot *s)
 {
@@ -251,7 +192,7 @@ static void keep_text(pw_remote_slot *s)
     bool is_whole = o->key_bytes <= PW_NET_KEY_BYTES && o->text_bytes <= PW_REMOTE_TEXT_BYTES;
 
     forget_joined(s);
-    free(s->text);
+    forget_text(s);
     s->text = is_whole ? strndup(o->more + o->key_bytes, o->text_bytes) : NULL;
 }
 
@@ -288,33 +229,23 @@ static bool is_left_to_mpi(const pw_remote_slot *s)
     return is_contiguous(s) && !pw_strategy_is_named(pw_remote_strategy);
 }
 
-void pw_remote_answer(const pw_remote_talk *t, pw_remote_slot *s)
+/* Whether the offer that has come is one of this block. */
+static bool is_offered(const pw_remote_slot *s)
+{
+    return s->offer.bytes == s->bytes && !s->op.failed;
+}
+
+/* Looks at the offer, and tells the sender whether this rank reads the block. */
+static void answer(pw_remote_slot *s)
 {
     if (s->offer.bytes > 0 && !s->offer.again && !s->op.failed) {
         keep_key(s);
         keep_text(s);
     }
-    s->agreed = s->ready && s->offer.bytes == s->bytes && !s->op.failed && s->source && (s->joined.layout || join(s)) &&
-                !is_left_to_mpi(s);
-    s->answer = (pw_remote_reply){.reads = s->agreed, .id = pw_remote_made_id(t)};
-    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_ANSWER, t->comm->rank), &s->answer, sizeof s->answer, &s->op);
+    s->agreed = s->ready && is_offered(s) && s->source && (s->joined.layout || join(s)) && !is_left_to_mpi(s);
+    s->answer = (pw_remote_reply){.reads = s->agreed, .id = s->made};
+    tell(s, ANSWER, &s->answer, sizeof s->answer);
     s->agreed &= !s->op.failed;
-}
-
-void pw_remote_answered(const pw_remote_talk *t, pw_remote_slot *s)
-{
-    s->lost = s->agreed && s->op.failed && !t->request->persistent;
-    s->agreed &= !s->lost;
-}
-
-bool pw_remote_accept(pw_remote_slot *s)
-{
-    bool is_sound = s->offer.bytes == s->bytes && !s->op.failed;
-
-    if (is_sound && !s->offer.again)
-        keep_key(s);
-    s->op = (pw_net_op){0};
-    return is_sound && s->source;
 }
 
 /* Pieces on their way to the network. */
@@ -344,11 +275,13 @@ static bool read_piece(void *arg, int64_t mem, int64_t packed, int64_t bytes)
     return !s->op.failed;
 }
 
-void pw_remote_read(pw_remote_slot *s)
+static void begin_reading(pw_remote_slot *s)
 {
     const pw_nest *nest = s->joined.layout->nest;
     batch b = {.slot = s};
 
+    s->stage = PW_REMOTE_READING;
+    s->op = (pw_net_op){0};
     if (is_contiguous(s))
         read_piece(&b, nest->lo, nest->packed_lo, s->bytes);
     else
@@ -356,9 +289,120 @@ void pw_remote_read(pw_remote_slot *s)
     flush(&b);
 }
 
-void pw_remote_report(pw_remote_slot *s, int rank, bool read)
+/* Tells the sender whether its memory is read, or could not be. */
+static void report(pw_remote_slot *s, bool read)
 {
-    s->done = read && !s->op.failed;
+    s->stage = PW_REMOTE_REPORTING;
+    s->done = read;
     s->op = (pw_net_op){0};
-    pw_net->send(s->peer, pw_remote_tag(s->id, PW_REMOTE_DONE, rank), &s->done, sizeof s->done, &s->op);
+    tell(s, DONE, &s->done, sizeof s->done);
+}
+
+/* Reads an agreed block that is offered again. */
+static void take(pw_remote_slot *s)
+{
+    bool is_sound = is_offered(s);
+
+    if (is_sound && !s->offer.again)
+        keep_key(s);
+    if (is_sound && s->source)
+        begin_reading(s);
+    else
+        report(s, false);
+}
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+
+/* Whether this is one of the calls in which the ranks do not talk of a block. Both ranks count the same calls, since
+ * both know the bytes and what came of the last talk. */
+static bool is_skipped(pw_remote_slot *s)
+{
+    return s->talks.key == (uint64_t)s->bytes && !pw_evidence_may(&s->talks);
+}
+
+/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Rests are even, so
+ * that of two kinds of calls in turn each is talked of. */
+void pw_remote_note(pw_remote_slot *s)
+{
+    static const pw_evidence_rule rule = {.patience = 1, .least = 2, .most = 1024};
+
+    if (!s->active)
+        return;
+    pw_evidence_of(&s->talks, (uint64_t)s->bytes);
+    if (s->agreed)
+        pw_evidence_worked(&s->talks, &rule);
+    else
+        pw_evidence_failed(&s->talks, &rule);
+}
+
+void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_talk *t)
+{
+    s->bytes = block_bytes(side, s->block);
+    s->active = s->bytes >= t->least && !(t->rests && is_skipped(s));
+    s->agreed = s->lost = s->done = false;
+    s->answer = (pw_remote_reply){.reads = false};
+    s->op = (pw_net_op){0};
+    if (!s->active)
+        return;
+    s->ready = t->ready && is_ready(s, side);
+    if (s->receives) {
+        s->stage = PW_REMOTE_AWAITED;
+        hear(s, OFFER, &s->offer, sizeof s->offer);
+    } else {
+        s->stage = PW_REMOTE_ASKING;
+        hear(s, ANSWER, &s->answer, sizeof s->answer);
+        offer(s, s->ready && find_bounds(s));
+    }
+}
+
+/* The block of a blocking call has just been offered. */
+void pw_remote_move(pw_remote_slot *s)
+{
+    s->op = (pw_net_op){0};
+    s->done = false;
+    if (!s->receives) {
+        s->stage = PW_REMOTE_OFFERED;
+        hear(s, DONE, &s->done, sizeof s->done);
+        if (s->made)
+            offer(s, true);
+    } else if (s->made) {
+        s->stage = PW_REMOTE_AWAITED;
+        hear(s, OFFER, &s->offer, sizeof s->offer);
+    } else {
+        begin_reading(s);
+    }
+}
+
+void pw_remote_step(pw_remote_slot *s)
+{
+    switch (s->stage) {
+    case PW_REMOTE_AWAITED:
+        if (s->agreed) {
+            take(s);
+            return;
+        }
+        answer(s);
+        s->stage = PW_REMOTE_ANSWERING;
+        return;
+    case PW_REMOTE_READING: report(s, !s->op.failed); return;
+    case PW_REMOTE_ASKING: s->agreed = s->answer.reads; break;
+    /* If the answer may be lost, nobody knows whether the sender gives the block to MPI: MPI receives it, and the call
+     * fails. A persistent request keeps such a block, and its starts fail. */
+    case PW_REMOTE_ANSWERING:
+        s->lost = s->agreed && s->op.failed && !s->made;
+        s->agreed &= !s->lost;
+        break;
+    default: break;
+    }
+    s->stage = PW_REMOTE_OVER;
+}
+
+void pw_remote_slot_close(pw_remote_slot *s)
+{
+    pw_remote_withdraw(s);
+    forget_text(s);
+    forget_joined(s);
+    if (s->source)
+        pw_net->source_close(s->source);
+    s->source = NULL;
 }

@@ -9,17 +9,17 @@
 #include "runtime/exchange/net/net.h"
 #include "runtime/mpi/collective/remote.h"
 
-/* ---- messages ---------------------------------------------------------------------------------------------------- */
+/* ---- remote_block.c ---------------------------------------------------------------------------------------------- */
 
 enum { PW_REMOTE_TEXT_BYTES = 1024 };
 
-/* Ranks of one job have one representation. The key and the text follow the offer unless they are those of before. */
+/* Ranks of one job have one representation. The key and the text follow the offer unless the receiver has them. */
 typedef struct pw_remote_offer {
     int64_t bytes; /* 0: the sender is not ready */
     uint64_t address;
     uint32_t id; /* of the persistent request that the sender makes; 0: it makes none */
     uint32_t key_bytes, text_bytes;
-    bool again;
+    bool again; /* nothing follows */
     char more[PW_NET_KEY_BYTES + PW_REMOTE_TEXT_BYTES];
 } pw_remote_offer;
 
@@ -28,37 +28,31 @@ typedef struct pw_remote_reply {
     uint32_t id; /* as in an offer */
 } pw_remote_reply;
 
-typedef enum pw_remote_message { PW_REMOTE_OFFER, PW_REMOTE_ANSWER, PW_REMOTE_DONE } pw_remote_message;
-
-/* What a rank is known by to another one. `id`: what the other one calls the communicator, or the persistent request.
- */
-static inline uint64_t pw_remote_tag(uint32_t id, pw_remote_message kind, int rank)
-{
-    return (uint64_t)id << 32 | (uint64_t)kind << 30 | (uint64_t)rank;
-}
-
-/* ---- what is kept ------------------------------------------------------------------------------------------------ */
-
 /* What a rank's block looks like: objects of a layout, or one object of contiguous bytes. */
 typedef struct pw_remote_shape {
     pw_hash hash; /* of the layout; of contiguous bytes: their number */
     int64_t count;
 } pw_remote_shape;
 
-/* How far the moving of a block is. */
+/* What a slot waits for. A talk ends with the answer; what it has agreed on is then moved, in each start. */
 typedef enum pw_remote_stage {
     PW_REMOTE_OVER,
-    PW_REMOTE_OFFERED, /* a sender waits for the receiver's word */
-    PW_REMOTE_AWAITED, /* a receiver of a persistent request waits for the offer */
+    PW_REMOTE_ASKING,    /* a sender has made its offer, and waits for the answer */
+    PW_REMOTE_OFFERED,   /* a sender waits for the word that its memory is read */
+    PW_REMOTE_AWAITED,   /* a receiver waits for the offer */
+    PW_REMOTE_ANSWERING, /* a receiver answers it */
     PW_REMOTE_READING,
-    PW_REMOTE_REPORTING
+    PW_REMOTE_REPORTING /* a receiver says that it has read */
 } pw_remote_stage;
 
 /* A block between this rank and another one. */
 typedef struct pw_remote_slot {
-    int block, rank; /* of the communicator */
+    bool receives;       /* the block comes from the other rank */
+    int block, rank;     /* of the communicator */
+    int self;            /* this process's rank */
+    uint32_t own_id, id; /* what this process and the other one call the communicator, or the persistent request */
+    uint32_t made;       /* this process's id of the persistent request that has the slot; 0: a communicator has it */
     pw_net_peer *peer;
-    uint32_t id;           /* what the other rank calls the communicator, or the persistent request */
     pw_remote_offer offer; /* the latest, sent or received */
     pw_remote_shape own;
     bool gains;       /* reading blocks of that shape does */
@@ -69,9 +63,9 @@ typedef struct pw_remote_slot {
     int64_t span;
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
-    pw_remote_stage stage;
     pw_evidence talks; /* whether talking of blocks of so many bytes, its key, came to something */
     /* The call at hand. */
+    pw_remote_stage stage;
     bool active, ready, agreed;
     bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */
     pw_message m;
@@ -82,14 +76,36 @@ typedef struct pw_remote_slot {
     pw_net_op op;
 } pw_remote_slot;
 
+/* The talk of the ranks in one call. */
+typedef struct pw_remote_talk {
+    int64_t least; /* bytes of the shortest block of which two ranks talk */
+    bool ready;    /* this rank may be ready for blocks; false: all go by MPI */
+    bool rests;    /* blocks that MPI keeps are not talked of in each call */
+} pw_remote_talk;
+
+/* Begins to talk of the slot's block in a call. */
+void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_talk *t);
+/* Notes what has come of the talk, which is over, in a blocking call. */
+void pw_remote_note(pw_remote_slot *s);
+/* Begins to move an agreed block. */
+void pw_remote_move(pw_remote_slot *s);
+/* Goes on: what the slot was waiting for is over. */
+void pw_remote_step(pw_remote_slot *s);
+/* The memory of the block is no longer offered. */
+void pw_remote_withdraw(pw_remote_slot *s);
+/* Does that, and frees what the slot holds. */
+void pw_remote_slot_close(pw_remote_slot *s);
+
+/* ---- remote.c ---------------------------------------------------------------------------------------------------- */
+
 struct pw_remote_request {
     uint32_t id; /* this process's name for the communicator, or for the persistent request */
     int rank;
     bool persistent;
-    bool agreed;   /* whether the ranks have agreed, on yes or no; of a communicator */
-    int64_t least; /* bytes of the shortest block of which two ranks talk */
-    int nout, nin; /* 0 where they have agreed on no. A persistent request has agreed blocks only. */
-    pw_remote_slot *out, *in;
+    bool agreed;           /* whether the ranks have agreed, on yes or no; of a communicator */
+    int64_t least;         /* pw_remote_talk.least */
+    int n;                 /* 0 where they have agreed on no. A persistent request has agreed blocks only. */
+    pw_remote_slot *slots; /* of the blocks that leave, then of those that come */
     void *counts; /* those that MPI gets, which it may read as long as the call or the persistent request lasts */
     int64_t bytes;
     int open;                        /* slots that are not over; 0: it is not under way */
@@ -100,29 +116,6 @@ struct pw_remote {
     pw_remote_request of[2]; /* by whether the call is one of neighbours; with one id */
 };
 
-/* The talk of the ranks in one call. */
-typedef struct pw_remote_talk {
-    pw_collective *call;
-    const pw_remote_request *comm; /* whose id the ranks are known by meanwhile */
-    pw_remote_request *request;    /* of which they talk: `comm`, or the persistent one that is made */
-    bool ready;                    /* this rank may be ready for blocks; false: all go by MPI */
-    bool rests;                    /* blocks that MPI keeps are not talked of in each call */
-} pw_remote_talk;
-
-/* The id of the persistent request that is made; 0: none is. */
-static inline uint32_t pw_remote_made_id(const pw_remote_talk *t)
-{
-    return t->request->persistent ? t->request->id : 0;
-}
-
-/* ---- remote_kept.c ----------------------------------------------------------------------------------------------- */
-
-/* Returns what is kept of the communicator of a call, which is made at the first look. NULL: it cannot be kept. */
-pw_remote *pw_remote_of(const pw_collective *c);
-/* Returns a new name of this process for a communicator or a persistent request. */
-uint32_t pw_remote_new_id(void);
-/* Frees what a slot holds. */
-void pw_remote_slot_close(pw_remote_slot *s);
 /* Frees the slots and what they hold. */
 void pw_remote_slots_close(pw_remote_request *q);
 
@@ -132,44 +125,15 @@ void pw_remote_slots_close(pw_remote_request *q);
  * the same answer. */
 void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c);
 
-/* ---- remote_block.c ---------------------------------------------------------------------------------------------- */
+/* ---- remote_thread.c --------------------------------------------------------------------------------------------- */
 
-/* Notes what has come of it in a blocking call. */
-void pw_remote_note(pw_remote_slot *s);
-/* The memory of the block is no longer offered. */
-void pw_remote_withdraw(pw_remote_slot *s);
-
-/* The sender: */
-
-/* Begins to offer a block, and to receive the answer. */
-void pw_remote_begin_out(const pw_remote_talk *t, pw_remote_slot *s);
-/* Begins to offer an agreed block again, and to receive the word that it is read. `id` and `rank`: of this process. */
-void pw_remote_offer_again(pw_remote_slot *s, uint32_t id, int rank);
-
-/* The receiver: */
-
-/* Begins to receive the offer of a block. */
-void pw_remote_begin_in(const pw_remote_talk *t, pw_remote_slot *s);
-/* Looks at the offer, and tells the sender whether this rank reads the block. */
-void pw_remote_answer(const pw_remote_talk *t, pw_remote_slot *s);
-/* Looks at whether the answer is sent. If it may be lost, nobody knows whether the sender gives the block to MPI: MPI
- * receives it, and the call fails. A persistent request keeps such a block, and its starts fail. */
-void pw_remote_answered(const pw_remote_talk *t, pw_remote_slot *s);
-/* Looks at the offer of a block that was agreed before. Returns whether it may be read. */
-bool pw_remote_accept(pw_remote_slot *s);
-/* Begins to read the block. */
-void pw_remote_read(pw_remote_slot *s);
-/* Begins to tell the sender that its memory is read, or that it could not be. `rank`: of this process. */
-void pw_remote_report(pw_remote_slot *s, int rank, bool read);
-
-/* ---- remote_request.c -------------------------------------------------------------------------------------------- */
-
-/* Returns a persistent request for the same blocks, of which nothing is known yet. NULL: there is no memory, or no
- * thread. */
-pw_remote_request *pw_remote_request_make(const pw_remote_request *comm);
-/* The two ranks of each block have agreed or not: keeps the agreed ones. */
-void pw_remote_request_keep(pw_remote_request *q);
-/* Ends the thread, and clears all requests. */
-void pw_remote_thread_stop(void);
+/* Starts the thread, unless it runs. False: it cannot be started. */
+bool pw_remote_thread_start(void);
+/* Gives the thread a persistent request to look after. */
+void pw_remote_watch(pw_remote_request *q);
+/* Takes it back. False: it is under way, and the thread keeps it. */
+bool pw_remote_unwatch(pw_remote_request *q);
+/* Ends the thread. Returns the requests that it has looked after. */
+pw_remote_request *pw_remote_thread_stop(void);
 
 #endif
