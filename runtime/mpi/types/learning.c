@@ -26,8 +26,7 @@ static struct {
     pw_layout_engine *engine;
     bool remembers; /* entries are remembered for later types; false when statistics report entries */
     int keyval;
-    _Atomic bool predefined; /* all predefined types have been learned */
-    bool broken;             /* opening has failed; no type is learned any more */
+    bool broken; /* opening has failed; no type is learned any more */
 } learning = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .engine_lock = PTHREAD_MUTEX_INITIALIZER, .keyval = MPI_KEYVAL_INVALID};
 
@@ -252,27 +251,18 @@ void pw_registry_let_go(MPI_Datatype type)
     pthread_mutex_unlock(&learning.lock);
 }
 
-static void learn_predefined(MPI_Datatype type)
-{
-    if (!pw_handle_table_find(&pw_registry_types, pw_type_key(type)))
-        register_predefined(type, pw_type_key(type));
-}
-
 pw_entry *pw_learning_predefined(MPI_Datatype type)
 {
     int initialised = 0, finalised = 0;
 
-    if (!pw_memory_has_cuda() || atomic_load(&learning.predefined))
+    if (!pw_memory_has_cuda() || !pw_predefined_is(type))
         return NULL;
     PMPI_Initialized(&initialised);
     PMPI_Finalized(&finalised);
     if (!initialised || finalised)
         return NULL;
-    pthread_mutex_lock(&learning.lock);
-    if (!atomic_exchange(&learning.predefined, true) && open_learning())
-        pw_predefined_each(learn_predefined);
-    pthread_mutex_unlock(&learning.lock);
-    return pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    pw_learning_learn(type);
+    return pw_registry_learned(type);
 }
 
 void pw_registry_leave(void)
@@ -293,7 +283,6 @@ void pw_registry_close(void)
     pthread_mutex_lock(&learning.lock);
     pw_gate_count_death();
     pw_handle_table_clear(&pw_registry_types);
-    atomic_store(&learning.predefined, false);
     pw_entries_clear();
     learning.keyval = MPI_KEYVAL_INVALID; /* the keyval belonged to one life of MPI only */
     pw_layout_engine_destroy(learning.engine);

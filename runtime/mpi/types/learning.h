@@ -11,8 +11,8 @@
  * has failed. */
 void pw_learning_learn(MPI_Datatype type);
 
-/* Returns the entry of a predefined type, NULL if it has none. All of them are learned together, once GPU memory may
- * come in. */
+/* Returns the entry of a predefined type, which is learned if GPU memory may come in; NULL: it has none, or this is no
+ * predefined type. */
 pw_entry *pw_learning_predefined(MPI_Datatype type);
 
 /* Returns whether the type is a predefined one, or one of those that MPI_Type_create_f90_real and its like return. */

@@ -1,6 +1,6 @@
 /*
- * Lists the predefined types of each MPI, for the registry to learn when GPU memory comes in. Names that an MPI or
- * its mpi.h lacks are left out when this file is compiled, or when they are looked up.
+ * Lists the predefined types of each MPI. Names that its mpi.h lacks are left out when this file is compiled; those
+ * that the MPI itself lacks equal MPI_DATATYPE_NULL.
  */
 #include "runtime/mpi/types/predefined.h"
 
@@ -55,14 +55,14 @@ static const predefined all[] = {
 };
 /* clang-format on */
 
-void pw_predefined_each(void (*fn)(MPI_Datatype type))
+bool pw_predefined_is(MPI_Datatype type)
 {
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        MPI_Datatype type = handle_of(all[i]);
-
-        if (type != handle_of(MPI_DATATYPE_NULL))
-            fn(type);
-    }
+    if (type == handle_of(MPI_DATATYPE_NULL))
+        return false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (handle_of(all[i]) == type)
+            return true;
+    return false;
 }
 
 int64_t pw_predefined_size(MPI_Datatype type)

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Calls fn for each predefined type that this MPI has. */
-void pw_predefined_each(void (*fn)(MPI_Datatype type));
+/* Returns whether this is a handle of a predefined type, without asking MPI: it may be no handle at all. */
+bool pw_predefined_is(MPI_Datatype type);
 
 /* Returns the size of a predefined type without a hole in or behind it; 0: it is none. The registry knows predefined
  * types only with GPUs. */
