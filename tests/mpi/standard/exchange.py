@@ -3,7 +3,7 @@ import sys
 
 try:
     from mpi4py import MPI
-except (ImportError, RuntimeError) as error:
+except (ModuleNotFoundError, RuntimeError) as error:  # one that does not find its MPI is no reason
     print(f"SKIPPED: no mpi4py for the standard ABI in {sys.prefix}: {error}")
     sys.exit()
 if hasattr(MPI, "Get_abi_version") and MPI.Get_abi_version()[0] < 1:
