@@ -1,6 +1,8 @@
 /* subarray and darray, whose typemaps are written by asking of every element of the array whether it is in. */
 #include "tests/support/random_mpi_internal.h"
 
+#include <string.h>
+
 typedef struct grid {
     int n;
     int64_t sizes[PW_MAKER_MAX_DIMS];
@@ -156,6 +158,16 @@ static void darray_text(const grid *g, const distribution *x, int size, int rank
     pw_make_text(text, ")[%s]", old->text);
 }
 
+/* Intel MPI 2021.18 puts elements of some cyclic darrays in wrong places. Asked at run time, since programs that were
+ * built for another MPI meet it, too. */
+static bool is_cyclic_wrong(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    return MPI_Get_library_version(text, &length) == MPI_SUCCESS && strstr(text, "Intel");
+}
+
 bool pw_make_darray(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
 {
     grid g;
@@ -171,6 +183,8 @@ bool pw_make_darray(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
         pick_distribution(m, d, g.sizes[d], &x);
         size *= x.psize[d];
         cgsizes[d] = gsizes[d] = (int)g.sizes[d];
+        if (x.dist[d] == MPI_DISTRIBUTE_CYCLIC && is_cyclic_wrong())
+            return false;
     }
     int rank = (int)pw_rng_range(m->rng, 0, size - 1), left = rank;
     for (int d = g.n - 1; d >= 0; d--) { /* the grid of processes is in C order */
