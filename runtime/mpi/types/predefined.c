@@ -4,6 +4,8 @@
  */
 #include "runtime/mpi/types/predefined.h"
 
+#include "frontend/mpi/contents.h"
+
 #include <dlfcn.h>
 
 /* Open MPI's handles are addresses of its data. They are looked up by name when they are needed, so that this library
@@ -67,12 +69,12 @@ bool pw_predefined_is(MPI_Datatype type)
 
 int64_t pw_predefined_size(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner, size;
+    pw_envelope envelope;
+    int size;
     MPI_Aint lb, extent, true_lb, true_extent;
 
-    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-        combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
-        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+    if (pw_envelope_read(type, &envelope, NULL) != PW_OK || envelope.combiner != MPI_COMBINER_NAMED ||
+        PMPI_Type_size(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
         PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
         return 0;
     return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
