@@ -312,8 +312,6 @@ int main(int argc, char **argv)
     round_t r = {.seed = 0};
 
     MPI_Init(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
     for (int variant = 0; variant * ROUNDS_OF_A_WINDOW < rounds; variant++) {
