@@ -84,15 +84,9 @@ static PW_NATIVE_INLINE bool pw_uniform_is_native(const pw_side *side, const pw_
 
 /* ---- a type for each block --------------------------------------------------------------------------------------- */
 
-/* Returns whether a side is left to MPI. Not inlined: it has loops, and serves both sides. */
-bool pw_typed_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind);
-
-static PW_NATIVE_INLINE bool pw_side_is_native(const pw_side *side, const pw_entry *entry, int blocks,
-                                               const bool *absent, pw_call_kind kind)
-{
-    return blocks == 0 || (side->form == PW_SIDE_TYPED ? pw_typed_is_native(side, blocks, absent, kind)
-                                                       : pw_uniform_is_native(side, entry, blocks, absent, kind));
-}
+/* Returns whether a call whose sides both have a type for each block is left to MPI. Not inlined: it has loops. */
+bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm, const pw_communicator *group,
+                         pw_blocks blocks);
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
@@ -134,10 +128,12 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     if (!group)
         return false;
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
+    if (s->recv.form == PW_SIDE_TYPED)
+        return pw_typed_are_native(family, s, comm, group, blocks);
     if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group))
         return false;
-    return pw_side_is_native(&s->send, send, blocks.send, blocks.absent_send, kind) &&
-           pw_side_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind);
+    return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
+           (blocks.recv == 0 || pw_uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
 }
 
 /* pw_is_native_X has the parameters of the hook of X, up to the communicator. */

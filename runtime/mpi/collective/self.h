@@ -41,18 +41,17 @@ static inline int64_t pw_self_least(void)
     return PW_MPI_IS_OPEN_MPI ? 8 << 10 : 2 << 10;
 }
 
-/*
- * Returns whether such a block is reason enough not to leave a call to MPI whose other blocks are left to it. Open MPI
- * walks well: with other ranks in the call, only long blocks between neighbours gain.
- */
-static inline bool pw_self_is_long(const pw_communicator *group, pw_call_kind kind, int64_t bytes)
+/* The least bytes of such a block that is reason enough not to leave a call to MPI whose other blocks are left to it;
+ * INT64_MAX: none is. Open MPI walks well: with other ranks in the call, only long blocks between neighbours gain. */
+static inline int64_t pw_self_long(const pw_communicator *group, pw_call_kind kind)
 {
     enum { NEIGHBOUR_LONG = 128 << 10 };
 
     if (pw_joining_is_forced())
-        return true;
-    return bytes >= pw_self_least() &&
-           (!PW_MPI_IS_OPEN_MPI || group->size == 1 || (kind == PW_CALL_NEIGHBOUR && bytes >= NEIGHBOUR_LONG));
+        return 1;
+    if (!PW_MPI_IS_OPEN_MPI || group->size == 1)
+        return pw_self_least();
+    return kind == PW_CALL_NEIGHBOUR ? NEIGHBOUR_LONG : INT64_MAX;
 }
 
 /* ---- self_order.c ------------------------------------------------------------------------------------------------ */
