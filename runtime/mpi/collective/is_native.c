@@ -1,6 +1,7 @@
 /*
  * Fast checks whether a collective is certain to be left to MPI, block by block. A yes is what pw_collective_call
- * would find, and counts as a use; every doubt is a no. Nothing is written but uses.
+ * would find, and counts as a use; every doubt is a no. Nothing is written but uses, and what a
+ * thread remembers of such calls.
  */
 #include "runtime/mpi/collective/is_native.h"
 
@@ -13,20 +14,21 @@
  * with, so that the next one like it needs no look at each type. Calls that share a hash by chance are left to MPI,
  * too, which is right for all of them. The rules are those of single messages (runtime/mpi/strategy/is_native.h).
  */
-typedef struct settled_call {
+enum { SETTLED_BITS = 3, MOST_USES = 16 };
+
+typedef struct pw_settled_call {
     uint64_t hash;
     unsigned deaths;
-    int n;              /* uses of sites that leave the call to MPI; above MOST_USES: too many to be remembered */
-    pw_site *sites[16]; /* of each use */
+    int n;                     /* uses of sites that leave the call to MPI; above MOST_USES: it is not remembered */
+    pw_site *sites[MOST_USES]; /* of each use */
 } settled_call;
-
-enum { SETTLED_BITS = 3, MOST_USES = sizeof((settled_call *)NULL)->sites / sizeof(pw_site *) };
 
 static _Thread_local settled_call settled[1 << SETTLED_BITS];
 
-static PW_NATIVE_INLINE bool note_use(settled_call *call, pw_site *site)
+/* Returns whether there is a site that leaves the call to MPI. `call`: NULL if it is not to be remembered. */
+static bool note_use(settled_call *call, pw_site *site)
 {
-    if (site && call->n++ < MOST_USES)
+    if (site && call && call->n++ < MOST_USES)
         call->sites[call->n - 1] = site;
     return site;
 }
@@ -42,13 +44,13 @@ static bool is_again(const settled_call *call)
     return true;
 }
 
-static PW_NATIVE_INLINE uint64_t hash_of(uint64_t hash, const pw_side *side, int blocks, const bool wide)
+static PW_NATIVE_INLINE uint64_t hash_of(uint64_t hash, const pw_side *side, int blocks)
 {
     hash = pw_handle_hash(hash + (uintptr_t)side->buf);
     for (int i = 0; i < blocks; i++)
-        hash = pw_handle_hash((hash ^ hash >> 29) + pw_type_key(side->types[i]) +
-                              ((uint64_t)pw_count_at(side->counts, i) << 20) +
-                              5 * (uint64_t)pw_displ_at((pw_displs){side->displs.at, wide}, i));
+        hash =
+            pw_handle_hash((hash ^ hash >> 29) + pw_type_key(side->types[i]) +
+                           ((uint64_t)pw_count_at(side->counts, i) << 20) + 5 * (uint64_t)pw_displ_at(side->displs, i));
     return hash;
 }
 
@@ -59,7 +61,7 @@ typedef struct whole {
     const pw_entry *largest; /* the type of the largest block that has a layout; NULL: none has */
 } whole;
 
-static PW_NATIVE_INLINE bool add(whole *w, const pw_entry *entry, int64_t bytes)
+static bool add(whole *w, const pw_entry *entry, int64_t bytes)
 {
     if (entry->layout && bytes > w->most) {
         w->most = bytes;
@@ -76,12 +78,12 @@ static bool whole_is_native(const whole *w, pw_call_kind kind, settled_call *cal
     return !w->largest || note_use(call, pw_message_native_site(w->largest, kind, w->total, cost_bytes));
 }
 
-/* Whether blocks are left to MPI. `together`: they are staged together or not at all, and all have types that are not
- * left to MPI wherever they lie; else each is checked by itself. Most blocks are like the one before, about which the
- * answer is known. */
-static PW_NATIVE_INLINE bool blocks_are_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind,
-                                               settled_call *call, const bool together)
+/* Whether the blocks of a side are left to MPI. With wide displacements each is checked by itself; otherwise they are
+ * staged together or not at all, and all have types that are not left to MPI wherever they lie. Most blocks are like
+ * the one before, about which the answer is known. */
+static bool side_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind, settled_call *call)
 {
+    const bool together = !side->displs.wide;
     whole w = {.largest = NULL};
     const pw_entry *entry = NULL;
     MPI_Datatype last_type = MPI_DATATYPE_NULL;
@@ -90,7 +92,7 @@ static PW_NATIVE_INLINE bool blocks_are_native(const pw_side *side, int blocks, 
 
     for (int i = 0; i < blocks; i++) {
         int64_t count = pw_count_at(side->counts, i);
-        const char *at = (const char *)side->buf + pw_displ_at((pw_displs){side->displs.at, !together}, i);
+        const char *at = (const char *)side->buf + pw_displ_at(side->displs, i);
 
         if (RARELY(absent && absent[i]) || RARELY(count == 0))
             continue;
@@ -142,8 +144,7 @@ static bool is_long(pw_call_kind kind, const pw_side *side, int i, int64_t least
            !is_left_alone(entry, kind, bytes, call);
 }
 
-static bool self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
-                          settled_call *call)
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group, settled_call *call)
 {
     const pw_neighbours *n = &group->neighbours;
     pw_call_kind kind = pw_family_kind(family);
@@ -160,20 +161,7 @@ static bool self_may_gain(pw_collective_family family, const pw_sides *s, const 
     return is_any;
 }
 
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group)
-{
-    settled_call unused = {.n = 0};
-
-    return self_may_gain(family, s, group, &unused);
-}
-
 /* ---- sides with a type for each block ---------------------------------------------------------------------------- */
-
-static bool side_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind, settled_call *call)
-{
-    return side->displs.wide ? blocks_are_native(side, blocks, absent, kind, call, false)
-                             : blocks_are_native(side, blocks, absent, kind, call, true);
-}
 
 static bool has_arrays(const pw_side *side, int blocks)
 {
@@ -187,7 +175,7 @@ static __attribute__((noinline)) bool look(pw_collective_family family, const pw
     pw_call_kind kind = pw_family_kind(family);
     settled_call now = {.hash = hash, .deaths = pw_gate_deaths_now()};
 
-    if (pw_self_is_possible(family, s, group, blocks) && self_may_gain(family, s, group, &now))
+    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, &now))
         return false;
     if (!side_is_native(&s->send, blocks.send, blocks.absent_send, kind, &now) ||
         !side_is_native(&s->recv, blocks.recv, blocks.absent_recv, kind, &now))
@@ -197,23 +185,17 @@ static __attribute__((noinline)) bool look(pw_collective_family family, const pw
     return true;
 }
 
-static PW_NATIVE_INLINE bool are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm,
-                                        const pw_communicator *group, pw_blocks blocks, const bool wide)
-{
-    uint64_t hash = hash_of(pw_communicator_key(comm) + family, &s->send, blocks.send, wide);
-    settled_call *kept;
-
-    hash = hash_of(hash, &s->recv, blocks.recv, wide);
-    kept = &settled[hash >> (64 - SETTLED_BITS)];
-    return (kept->hash == hash && pw_settled_holds(kept->deaths) && is_again(kept)) ||
-           look(family, s, group, blocks, hash, kept);
-}
-
 bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm, const pw_communicator *group,
                          pw_blocks blocks)
 {
+    settled_call *kept;
+    uint64_t hash;
+
     if (!has_arrays(&s->send, blocks.send) || !has_arrays(&s->recv, blocks.recv))
         return false;
-    return s->recv.displs.wide ? are_native(family, s, comm, group, blocks, true)
-                               : are_native(family, s, comm, group, blocks, false);
+    hash = hash_of(pw_communicator_key(comm) + family, &s->send, blocks.send);
+    hash = hash_of(hash, &s->recv, blocks.recv);
+    kept = &settled[hash >> (64 - SETTLED_BITS)];
+    return (kept->hash == hash && pw_settled_holds(kept->deaths) && is_again(kept)) ||
+           look(family, s, group, blocks, hash, kept);
 }

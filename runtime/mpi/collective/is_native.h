@@ -90,9 +90,13 @@ bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Com
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
+struct pw_settled_call;
+
 /* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),
- * and is so long that this pays for the long path. Not inlined, as the loops above. */
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group);
+ * and is so long that this pays for the long path. Sites that leave it to MPI are noted in `call`, if that is not NULL.
+ * Not inlined, as the loops above. */
+bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
+                      struct pw_settled_call *call);
 
 /* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
 static PW_NATIVE_INLINE bool pw_self_is_possible(pw_collective_family family, const pw_sides *s,
@@ -130,7 +134,7 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
     if (s->recv.form == PW_SIDE_TYPED)
         return pw_typed_are_native(family, s, comm, group, blocks);
-    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group))
+    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, NULL))
         return false;
     return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
            (blocks.recv == 0 || pw_uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
