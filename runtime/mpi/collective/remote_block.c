@@ -3,6 +3,7 @@
  * whether it reads it. In a start of an agreed block the receiver reads, and says so; a persistent one is offered again
  * before that.
  */
+#include "runtime/engine/memory/view.h"
 #include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
@@ -119,13 +120,11 @@ void pw_remote_withdraw(pw_remote_slot *s)
 /* Finds the memory that the block touches. */
 static bool find_bounds(pw_remote_slot *s)
 {
-    const pw_buffer *b = &s->m.buffer;
-    int64_t lo = b->offset;
+    int64_t lo;
 
-    s->span = b->bytes;
-    if (b->layout && !pw_layout_bounds(b->layout, b->count, &lo, &s->span))
+    if (!pw_view_bounds(&s->m.buffer, &lo, &s->span))
         return false;
-    s->first = (char *)b->base + lo;
+    s->first = (char *)s->m.buffer.base + lo;
     return true;
 }
 
