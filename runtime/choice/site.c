@@ -97,11 +97,10 @@ static void begin_trial(pw_site *s, const pw_site_question *q, const double *cos
     for (int i = 0; i < q->rivals; i++) {
         ratios[i + 1] = ratio_of(costs, q->rival[i], best);
         s->way[i + 1] = ratios[i + 1] < 0 ? NONE : q->rival[i];
+        s->first[i + 1] = ratios[i + 1] >= 0 && q->first ? (float)q->first(q->arg, q->rival[i]) : 0;
         own = q->rival[i] == best ? i + 1 : own;
         possible += ratios[i + 1] >= 0;
     }
-    for (int i = 1; i <= q->rivals && q->first; i++)
-        s->first[i] = s->way[i] == NONE ? 0 : (float)q->first(q->arg, s->way[i]);
     s->has_trial = possible > 1 || (possible == 1 && own == PW_TRIAL_USUAL);
     pw_trial_init(&s->trial, q->rivals + 1, own, 1, ratios);
     if (s->has_trial)

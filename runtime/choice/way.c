@@ -357,11 +357,10 @@ double pw_way_cost(int way, const pw_facts *f, const pw_conditions *c)
     return pw_ways[way].cost ? pw_ways[way].cost(f, c) : by_gpu((pw_packed_place)packed_places[way], f, c);
 }
 
+/* Only this way packs into ordinary host memory. What pinned and GPU memory cost at first is left out. */
 double pw_way_first_cost(int way, const pw_facts *f, const pw_conditions *c)
 {
-    bool stages = pw_ways[way].needs & PW_IF_SHORT && !is(c, PW_IF_ON_DEVICE);
-
-    return stages ? f->fresh * (double)c->shape.bytes : 0;
+    return way == PW_STRATEGY_PACKED ? f->fresh * (double)c->shape.bytes : 0;
 }
 
 double pw_way_own_cost(int way, const pw_facts *f, const pw_conditions *c, pw_direction direction)
