@@ -4,8 +4,6 @@
  */
 #include "runtime/mpi/stats/choice.h"
 
-#include <stdlib.h>
-
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
 
 const char *const pw_stats_strategies[] = {
@@ -101,8 +99,11 @@ static double mean(double a, int64_t n, double b, int64_t k)
     return n + k > 0 ? (a * (double)n + b * (double)k) / (double)(n + k) : 0;
 }
 
-static void add(pw_stats_choice *to, const pw_stats_choice *from)
+static void add(void *kept, const void *next)
 {
+    pw_stats_choice *to = kept;
+    const pw_stats_choice *from = next;
+
     if (from->high > to->high)
         to->high = from->high;
     pw_stats_saved_add(&to->saved, from->saved);
@@ -123,35 +124,18 @@ bool pw_stats_choice_is_to_oneself(const pw_stats_choice *c)
     return c->cells[PW_STRATEGY_JOINED].ranks + c->cells[PW_STRATEGY_JOINED].uses > 0;
 }
 
-static bool is_same_class(const pw_stats_choice *a, const pw_stats_choice *b)
+/* One line is to tell of one size, and of neighbouring ones. */
+static int differ(const void *one, const void *next)
 {
-    return by_class(a, b) == 0;
+    const pw_stats_choice *a = one, *b = next;
+    pw_stats_choice there = *b;
+
+    there.low = b->high / WIDEST <= a->low ? a->low : b->low;
+    return by_class(a, &there);
 }
 
-static bool is_same_choice(const pw_stats_choice *a, const pw_stats_choice *b)
+void pw_stats_choice_merge(pw_stats_list *choices)
 {
-    return pw_hash_equal(a->hash, b->hash) && a->memory == b->memory && a->kind == b->kind &&
-           b->high / WIDEST <= a->low && pw_stats_choice_most_used(a) == pw_stats_choice_most_used(b);
-}
-
-static int64_t merge_if(pw_stats_choice *choices, int64_t n,
-                        bool (*same)(const pw_stats_choice *, const pw_stats_choice *))
-{
-    int64_t kept = 0;
-
-    for (int64_t i = 1; i < n; i++) {
-        if (same(&choices[kept], &choices[i]))
-            add(&choices[kept], &choices[i]);
-        else
-            choices[++kept] = choices[i];
-    }
-    return n > 0 ? kept + 1 : 0;
-}
-
-int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n)
-{
-    if (n > 0)
-        qsort(choices, (size_t)n, sizeof *choices, by_class);
-    n = merge_if(choices, n, is_same_class);
-    return merge_if(choices, n, is_same_choice);
+    pw_stats_list_sort(choices, by_class);
+    pw_stats_list_merge(choices, differ, add);
 }

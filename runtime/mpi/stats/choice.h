@@ -6,6 +6,7 @@
 #define PW_RUNTIME_STATS_CHOICE_H
 
 #include "runtime/choice/site.h"
+#include "runtime/mpi/stats/list.h"
 #include "runtime/mpi/strategy/strategy.h"
 
 typedef struct pw_stats_cell {
@@ -51,8 +52,8 @@ bool pw_stats_choice_is_to_oneself(const pw_stats_choice *choice);
 /* Words: of strategies, of kinds of calls, of places of buffers. */
 extern const char *const pw_stats_strategies[], *const pw_stats_kinds[], *const pw_stats_memories[];
 
-/* Merges, in place, records of one size class, and then neighbouring classes that mostly took the same strategy. Orders
- * by layout, place, kind of call and size. Returns how many are left. */
-int64_t pw_stats_choice_merge(pw_stats_choice *choices, int64_t n);
+/* Merges records of one size class or of neighbouring ones that mostly took the same strategy. Orders by layout, place,
+ * kind of call and size. */
+void pw_stats_choice_merge(pw_stats_list *choices);
 
 #endif

@@ -1,7 +1,6 @@
 /* Merging records of equal layouts, and what is read from one record. */
 #include "runtime/mpi/stats/record.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int by_hash(const void *a, const void *b)
@@ -31,8 +30,11 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void add(pw_stats_record *to, const pw_stats_record *from)
+static void add(void *kept, const void *next)
 {
+    pw_stats_record *to = kept;
+    const pw_stats_record *from = next;
+
 #define X(name) to->name += from->name;
     PW_STATS_SUMS(X)
 #undef X
@@ -51,21 +53,11 @@ static void add(pw_stats_record *to, const pw_stats_record *from)
         memcpy(to->name, from->name, sizeof to->name);
 }
 
-int64_t pw_stats_merge(pw_stats_record *records, int64_t n)
+void pw_stats_merge(pw_stats_list *records)
 {
-    int64_t kept = 0;
-
-    if (n == 0)
-        return 0;
-    qsort(records, (size_t)n, sizeof *records, by_hash);
-    for (int64_t i = 1; i < n; i++) {
-        if (pw_hash_equal(records[kept].hash, records[i].hash))
-            add(&records[kept], &records[i]);
-        else
-            records[++kept] = records[i];
-    }
-    qsort(records, (size_t)++kept, sizeof *records, by_time);
-    return kept;
+    pw_stats_list_sort(records, by_hash);
+    pw_stats_list_merge(records, by_hash, add);
+    pw_stats_list_sort(records, by_time);
 }
 
 int64_t pw_stats_transfers(const pw_stats_record *r, pw_transfer_kind of)

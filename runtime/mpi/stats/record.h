@@ -53,9 +53,8 @@ typedef struct pw_stats_record {
     pw_stats_place made[PW_STATS_PLACES]; /* where types with the layout were committed */
 } pw_stats_record;
 
-/* Merges records of equal hash, in place, and orders by the time of packing, then by the bytes of transfers; returns
- * how many are left. */
-int64_t pw_stats_merge(pw_stats_record *records, int64_t n);
+/* Merges records of equal hash, and orders by the time of packing, then by the bytes of transfers. */
+void pw_stats_merge(pw_stats_list *records);
 
 /* Transfers with the layout of one kind, both ways. */
 int64_t pw_stats_transfers(const pw_stats_record *record, pw_transfer_kind of);

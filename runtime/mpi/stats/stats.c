@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/events.h"
-#include "base/grow.h"
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/report_endings.h"
@@ -32,11 +31,13 @@ enum { STATS_OFF, STATS_ALL = 2 }; /* words of PACKWRIGHT_STATS */
 /* When this process began to use MPI. Set once, at start. */
 static int64_t began;
 
-typedef struct record_list {
-    pw_stats_record *at;
-    int64_t n, room;
-    FILE *texts; /* the types of the records, one after the other, each with its zero */
-} record_list;
+/* What is reported. The texts are the types of the records, one after the other, each with its zero. */
+enum { RECORDS, TEXTS, CHOICES, RANKS, UNFREED, LISTS };
+
+typedef struct lists {
+    pw_stats_list of[LISTS];
+    FILE *texts; /* writes them */
+} lists;
 
 /* ---- this process ------------------------------------------------------------------------------------------------ */
 
@@ -58,16 +59,13 @@ static void take_kernel(pw_stats_record *r, const pw_kernel *kernel)
 
 static void take_record(void *arg, const pw_entry *entry)
 {
-    record_list *list = arg;
+    lists *all = arg;
     const pw_layout *layout = entry->layout;
-    pw_stats_record *r = pw_grow(list->at, list->n, &list->room, sizeof *r);
+    pw_stats_record *r = pw_stats_list_add(&all->of[RECORDS]);
     char *text;
 
     if (!r)
-        return; /* without memory the report is shorter */
-    list->at = r;
-    r += list->n++;
-    memset(r, 0, sizeof *r);
+        return;
     r->hash = layout->hash;
     r->size = layout->size;
     r->packs = layout->stats.packs;
@@ -90,35 +88,28 @@ static void take_record(void *arg, const pw_entry *entry)
     r->gpu_compiled = pw_gpu_layout_origin(layout) == PW_ORIGIN_COMPILED;
     r->gpu_loaded = pw_gpu_layout_origin(layout) == PW_ORIGIN_DISK;
     text = pw_ddt_print(layout->type);
-    fprintf(list->texts, "%s%c", text ? text : "?", 0);
+    fprintf(all->texts, "%s%c", text ? text : "?", 0);
     free(text);
     pw_built_take(r);
 }
 
-typedef struct choice_list {
-    pw_stats_choice *at;
-    int64_t n, room;
-} choice_list;
-
 static void take_choice(void *arg, const pw_site *d)
 {
-    choice_list *list = arg;
-    pw_stats_choice *at = pw_grow(list->at, list->n, &list->room, sizeof *at);
+    pw_stats_list *list = arg;
+    pw_stats_choice *choice = pw_stats_list_add(list);
 
-    if (!at)
-        return; /* without memory the report is shorter */
-    list->at = at;
-    list->n += pw_stats_choice_take(d, &list->at[list->n]);
+    if (choice && !pw_stats_choice_take(d, choice))
+        list->n--;
 }
 
-/* ---- this rank's sums ---------------------------------------------------------------------------------------------
- */
-
 /* Sums up the records and choices of this rank. */
-static void sum_up(const record_list *list, const choice_list *choices, pw_stats_rank *self)
+static void sum_up(const lists *all, pw_stats_rank *self)
 {
-    for (int64_t i = 0; i < list->n; i++) {
-        pw_stats_record *r = &list->at[i];
+    pw_stats_record *records = all->of[RECORDS].at;
+    const pw_stats_choice *choices = all->of[CHOICES].at;
+
+    for (int64_t i = 0; i < all->of[RECORDS].n; i++) {
+        pw_stats_record *r = &records[i];
 
         r->least = r->most = r->nanoseconds;
         r->slowest = self->rank;
@@ -128,53 +119,52 @@ static void sum_up(const record_list *list, const choice_list *choices, pw_stats
         self->messages += pw_stats_transfers(r, PW_TRANSFER_MESSAGE);
         self->accesses += pw_stats_accesses(r);
     }
-    for (int64_t i = 0; i < choices->n; i++)
-        pw_stats_saved_add(&self->saved, choices->at[i].saved);
+    for (int64_t i = 0; i < all->of[CHOICES].n; i++)
+        pw_stats_saved_add(&self->saved, choices[i].saved);
 }
 
-/* What this process has to report. */
-typedef struct lists {
-    record_list records;
-    char *texts; /* those of the records */
-    int64_t ntexts;
-    choice_list choices;
-    pw_stats_rank *ranks; /* NULL: out of memory */
-    pw_stats_record *unfreed;
-    int64_t nranks, nunfreed;
-} lists;
+static void take_rank(lists *all, int rank)
+{
+    pw_stats_rank *self = pw_stats_list_add(&all->of[RANKS]);
 
+    if (!self)
+        return;
+    self->rank = rank;
+    self->noted = pw_note_total();
+    self->elapsed = pw_clock_ns() - began;
+    gethostname(self->host, sizeof self->host - 1);
+    sum_up(all, self);
+}
+
+/* Returns what this process has to report. */
 static lists take_lists(int rank)
 {
-    lists all = {.ranks = calloc(1, sizeof *all.ranks)};
+    lists all = {.of = {[RECORDS].bytes = sizeof(pw_stats_record),
+                        [TEXTS].bytes = 1,
+                        [CHOICES].bytes = sizeof(pw_stats_choice),
+                        [RANKS].bytes = sizeof(pw_stats_rank),
+                        [UNFREED].bytes = sizeof(pw_stats_record)}};
+    char *texts = NULL;
     size_t bytes = 0;
 
-    all.records.texts = open_memstream(&all.texts, &bytes);
-    if (all.records.texts) {
-        pw_registry_each(take_record, &all.records);
-        if (fclose(all.records.texts) != 0)
-            all.records.n = 0;
+    all.texts = open_memstream(&texts, &bytes);
+    if (all.texts) {
+        pw_registry_each(take_record, &all);
+        if (fclose(all.texts) != 0)
+            all.of[RECORDS].n = 0;
     }
-    all.ntexts = (int64_t)bytes;
-    all.nranks = all.ranks != NULL;
-    all.unfreed = pw_unfreed_take(&all.nunfreed);
-    pw_site_each(take_choice, &all.choices);
-    if (all.ranks) {
-        all.ranks->rank = rank;
-        all.ranks->noted = pw_note_total();
-        all.ranks->elapsed = pw_clock_ns() - began;
-        gethostname(all.ranks->host, sizeof all.ranks->host - 1);
-        sum_up(&all.records, &all.choices, all.ranks);
-    }
+    all.of[TEXTS].at = texts;
+    all.of[TEXTS].n = (int64_t)bytes;
+    pw_unfreed_take(&all.of[UNFREED]);
+    pw_site_each(take_choice, &all.of[CHOICES]);
+    take_rank(&all, rank);
     return all;
 }
 
 static void free_lists(lists *all)
 {
-    free(all->records.at);
-    free(all->texts);
-    free(all->choices.at);
-    free(all->ranks);
-    free(all->unfreed);
+    for (int i = 0; i < LISTS; i++)
+        free(all->of[i].at);
 }
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
@@ -223,10 +213,11 @@ static void write_all(const pw_report *report, const char *path)
 /* Gives each record its text. */
 static void find_texts(lists *all)
 {
-    const char *at = all->texts;
+    pw_stats_record *records = all->of[RECORDS].at;
+    const char *at = all->of[TEXTS].at;
 
-    for (int64_t i = 0; i < all->records.n; i++) {
-        all->records.at[i].ddt = at;
+    for (int64_t i = 0; i < all->of[RECORDS].n; i++) {
+        records[i].ddt = at;
         at += strlen(at) + 1;
     }
 }
@@ -234,18 +225,21 @@ static void find_texts(lists *all)
 /* The files to write; NULL: none. In data, numbers are those of the C locale, whatever the program's is. */
 static void report_lists(lists *all, const char *path, const char *trace)
 {
-    pw_report report = {.n = 0};
+    pw_report report;
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
 
     find_texts(all);
-    report.n = pw_stats_merge(all->records.at, all->records.n);
-    report.nchoices = pw_stats_choice_merge(all->choices.at, all->choices.n);
-    report.nranks = all->nranks;
-    report.records = all->records.at;
-    report.choices = all->choices.at;
-    report.ranks = all->ranks;
-    report.nunfreed = pw_unfreed_merge(all->unfreed, all->nunfreed);
-    report.unfreed = all->unfreed;
+    pw_stats_merge(&all->of[RECORDS]);
+    pw_stats_choice_merge(&all->of[CHOICES]);
+    pw_unfreed_merge(&all->of[UNFREED]);
+    report = (pw_report){.records = all->of[RECORDS].at,
+                         .choices = all->of[CHOICES].at,
+                         .ranks = all->of[RANKS].at,
+                         .unfreed = all->of[UNFREED].at,
+                         .n = all->of[RECORDS].n,
+                         .nchoices = all->of[CHOICES].n,
+                         .nranks = all->of[RANKS].n,
+                         .nunfreed = all->of[UNFREED].n};
     pw_report_complete(&report);
     if (pw_env_choice(PW_ENV_STATS) != STATS_OFF || path)
         write_all(&report, path);
@@ -336,7 +330,7 @@ static bool open_world(MPI_Comm *comm, int *rank, int *nranks)
 
 /* Makes room for the items of all ranks at rank 0, which keeps its own in front. Sets displs to where the items of each
  * rank begin. */
-static bool make_room(void **data, size_t item_bytes, const int *counts, int *displs, int nranks, int64_t *total)
+static bool make_room(pw_stats_list *l, const int *counts, int *displs, int nranks, int64_t *total)
 {
     void *grown;
 
@@ -347,20 +341,20 @@ static bool make_room(void **data, size_t item_bytes, const int *counts, int *di
         if (*total > INT_MAX)
             return false;
     }
-    grown = realloc(*data, (size_t)(*total + 1) * item_bytes);
+    grown = realloc(l->at, (size_t)(*total + 1) * l->bytes);
     if (grown)
-        *data = grown;
+        l->at = grown;
     return grown != NULL;
 }
 
 /*
- * Gathers a list. Collective. On rank 0, the list of *n items at *data (malloc'ed, or NULL) grows to the lists of all
- * ranks, in the order of ranks; on other ranks it stays. Returns false on every rank if the list is too long for any,
- * or memory or MPI has failed; all lists are then as they were.
+ * Gathers a list. Collective. On rank 0 the list grows to the lists of all ranks, in the order of ranks; on other ranks
+ * it stays. Returns false on every rank if the list is too long for any, or memory or MPI has failed; all lists are
+ * then as they were.
  */
-static bool gather_list(void **data, int64_t *n, size_t item_bytes, MPI_Comm comm)
+static bool gather_list(pw_stats_list *l, MPI_Comm comm)
 {
-    int rank, nranks, mine = *n <= INT_MAX ? (int)*n : -1, ok;
+    int rank, nranks, mine = l->n <= INT_MAX ? (int)l->n : -1, ok;
     int64_t total = 0;
     int *counts, *displs;
     MPI_Datatype item;
@@ -370,20 +364,20 @@ static bool gather_list(void **data, int64_t *n, size_t item_bytes, MPI_Comm com
     /* Only rank 0 needs the counts. If it lacks memory for them, all ranks find out before the data moves. */
     counts = rank == 0 ? calloc((size_t)nranks * 2, sizeof *counts) : NULL;
     displs = counts ? counts + nranks : NULL;
-    PMPI_Type_contiguous((int)item_bytes, MPI_BYTE, &item);
+    PMPI_Type_contiguous((int)l->bytes, MPI_BYTE, &item);
     PMPI_Type_commit(&item);
     ok = (rank != 0 || counts) && mine >= 0;
     PMPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, comm);
     if (ok)
         PMPI_Gather(&mine, 1, MPI_INT, counts, 1, MPI_INT, 0, comm);
     if (ok && rank == 0)
-        ok = make_room(data, item_bytes, counts, displs, nranks, &total);
+        ok = make_room(l, counts, displs, nranks, &total);
     PMPI_Bcast(&ok, 1, MPI_INT, 0, comm);
     if (ok) {
-        ok = PMPI_Gatherv(rank == 0 ? MPI_IN_PLACE : *data, mine, item, *data, counts, displs, item, 0, comm) ==
+        ok = PMPI_Gatherv(rank == 0 ? MPI_IN_PLACE : l->at, mine, item, l->at, counts, displs, item, 0, comm) ==
              MPI_SUCCESS;
         if (rank == 0 && ok)
-            *n = total;
+            l->n = total;
     }
     PMPI_Type_free(&item);
     free(counts);
@@ -393,22 +387,10 @@ static bool gather_list(void **data, int64_t *n, size_t item_bytes, MPI_Comm com
 /* Gathers the lists of all ranks. Collective. False: some list could not be gathered. */
 static bool gather(lists *all, MPI_Comm comm)
 {
-    void *data = all->records.at;
-    bool ok = gather_list(&data, &all->records.n, sizeof *all->records.at, comm);
+    bool ok = true;
 
-    all->records.at = data;
-    data = all->texts;
-    ok = ok && gather_list(&data, &all->ntexts, 1, comm);
-    all->texts = data;
-    data = all->choices.at;
-    ok = ok && gather_list(&data, &all->choices.n, sizeof *all->choices.at, comm);
-    all->choices.at = data;
-    data = all->ranks;
-    ok = ok && gather_list(&data, &all->nranks, sizeof *all->ranks, comm);
-    all->ranks = data;
-    data = all->unfreed;
-    ok = ok && gather_list(&data, &all->nunfreed, sizeof *all->unfreed, comm);
-    all->unfreed = data;
+    for (int i = 0; i < LISTS && ok; i++)
+        ok = gather_list(&all->of[i], comm);
     return ok;
 }
 

@@ -7,11 +7,10 @@
 
 #include "runtime/mpi/stats/record.h"
 
-/* Returns the rows of this process, malloc'ed, of which `built`, `made[0]`, `ranks` and `unfreed` are set, and how many
- * they are. NULL: there are none, or memory is short, or the program frees types in ways that this library does not
- * see. */
-pw_stats_record *pw_unfreed_take(int64_t *n);
-/* Merges rows of one text and place, in place, those with most types first; returns how many are left. */
-int64_t pw_unfreed_merge(pw_stats_record *rows, int64_t n);
+/* Adds the rows of this process, of which `built`, `made[0]`, `ranks` and `unfreed` are set. There are none if the
+ * program frees types in ways that this library does not see. */
+void pw_unfreed_take(pw_stats_list *rows);
+/* Merges rows of one text and place, those with most types first. */
+void pw_unfreed_merge(pw_stats_list *rows);
 
 #endif

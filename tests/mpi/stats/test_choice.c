@@ -71,12 +71,14 @@ static void of_a_site(void **state)
 static void what_chose_otherwise_stays_apart(void **state)
 {
     pw_stats_choice choices[3];
+    pw_stats_list list = {.bytes = sizeof *choices, .at = choices, .n = 3};
 
     (void)state;
     memset(choices, 0, sizeof choices);
     for (int i = 0; i < 3; i++)
         choices[i].cells[i == 1 ? PW_STRATEGY_NATIVE : PW_STRATEGY_PACKED].uses = 10;
-    assert_int_equal(pw_stats_choice_merge(choices, 3), 2);
+    pw_stats_choice_merge(&list);
+    assert_int_equal(list.n, 2);
     assert_int_equal(choices[0].cells[PW_STRATEGY_NATIVE].uses, 10);
     assert_int_equal(choices[0].cells[PW_STRATEGY_PACKED].uses, 0);
     assert_int_equal(choices[1].cells[PW_STRATEGY_PACKED].uses, 20);
