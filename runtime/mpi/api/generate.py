@@ -40,8 +40,8 @@ ROLES = {
     "argv": ("char **",) * 2,
 }
 DIRECTIONS = ("in", "out", "inout")
-ACTIONS = ("hook", "settle", "flush", "next", "pass")
-EXPORTED = ("hook", "settle", "flush")
+ACTIONS = ("hook", "settle", "miss", "flush", "next", "pass")
+EXPORTED = ("hook", "settle", "miss", "flush")
 # Arrays whose type differs between the forms: how hooks get them (runtime/mpi/counts.h).
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
@@ -269,7 +269,9 @@ def next_header(calls):
                "/* Calls `fn` with each name in the table. */\n"
                "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n"
                "/* The names that this library exports, without those for large counts; NULL ends the list. */\n"
-               "extern __attribute__((visibility(\"hidden\"))) const char *const pw_exported[];\n\n"
+               "extern __attribute__((visibility(\"hidden\"))) const char *const pw_exported[];\n"
+           "/* Of these, the calls that start, complete or free what has a request, or end what it belongs to. */\n"
+           "extern __attribute__((visibility(\"hidden\"))) const char *const pw_completing[];\n\n"
                "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
     out += [dispatcher(c) for c in calls if c.action != "pass" and c.large]
     out.append("\n#endif\n")
@@ -285,6 +287,10 @@ def dispatcher(call):
     text += guarded(call.large, f"    if (large)\n        return pw_next.{call.name}_c({large});\n", 1)
     text += f"    (void)large;\n    return pw_next.{call.name}({small});\n}}\n\n"
     return guarded(call.since, text)
+
+
+def is_completing(call):
+    return call.name == "MPI_Finalize" or (call.action == "hook" and call.condition in (CONDITIONS["pending"], CONDITIONS["known"]))
 
 
 def next_source(calls):
@@ -317,11 +323,11 @@ void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg)
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         fn(arg, entries[i].symbol);
 }
-
-const char *const pw_exported[] = {
 """)
-    out += [guarded(f.since, f'    "{f.symbol}",\n') for f in forms if f.call.action in EXPORTED and not f.large]
-    out.append("    NULL,\n};\n")
+    for name, names in ("exported", lambda c: c.action in EXPORTED), ("completing", is_completing):
+        out.append(f"\nconst char *const pw_{name}[] = {{\n")
+        out += [guarded(f.since, f'    "{f.symbol}",\n') for f in forms if names(f.call) and not f.large]
+        out.append("    NULL,\n};\n")
     return "".join(out)
 
 
@@ -465,6 +471,8 @@ def gated_body(f):
         text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
     else:
         text += "    verdict = PW_PASS;\n"
+    if call.action == "miss":
+        text += "".join(f"    pw_loopback_miss(comm, {p.name});\n" for p in call.params if p.role == "rank")
     text += f"    if (verdict != PW_DONE) {{\n        pw_gate_pass();\n        rc = {straight};\n    }}\n"
     if learned:
         text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
@@ -480,7 +488,7 @@ def wrappers_source(calls):
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART __attribute__((noinline))\n\n"]
-    out += [wrapper(f) for c in calls if c.action in ("hook", "settle") for f in c.forms()]
+    out += [wrapper(f) for c in calls if c.action in ("hook", "settle", "miss") for f in c.forms()]
     out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
     return "".join(out)
 

@@ -95,13 +95,13 @@ extern _Thread_local int pw_gate_holds;
 enum { PW_GATE_TIMED = 1, PW_GATE_FLIGHT = 2, PW_GATE_WATCHED = 4, PW_GATE_LASTING = 8 };
 extern _Thread_local unsigned pw_gate_judged;
 
-/* They tell what runtime/mpi/start/parts.c passes on: a call enters; it completes operations; it is about to call MPI
- * with the caller's own arguments; it leaves, and has started an operation that another call completes, or not; one
- * round of operations more or less is timed. */
-void pw_parts_enters(void);
-void pw_parts_completes(void);
-void pw_parts_passes(void);
-void pw_parts_leaves(bool posted);
+/* The judge (strategy/judge.c) is told so: a call enters; it completes operations; it is about to call MPI with the
+ * caller's own arguments; it leaves, and has started an operation that another call completes, or not. */
+void pw_judge_enters(void);
+void pw_judge_completes(void);
+void pw_judge_passes(void);
+void pw_judge_leaves(bool posted);
+/* One round of operations more or less is timed (start/parts.c). */
 void pw_parts_flight(int change);
 
 /*
@@ -133,26 +133,26 @@ static PW_GATE_INLINE bool pw_gate_enter_deferring(pw_gate_mark *mark)
         return pw_gate_enter_slow((uintptr_t)mark);
     pw_gate_inside = (uintptr_t)mark;
     if (__builtin_expect(pw_gate_judged & PW_GATE_WATCHED, 0))
-        pw_parts_enters();
+        pw_judge_enters();
     return true;
 }
 
-/* Starts all deferred sends, which runtime/mpi/start/parts.c passes on. */
-void pw_parts_flush(void);
+/* Packs and starts all deferred sends (requests/deferred.c). */
+void pw_deferred_flush_slow(void);
 
 static inline bool pw_gate_enter(pw_gate_mark *mark)
 {
     if (!pw_gate_enter_deferring(mark))
         return false;
     if (pw_gate_has_deferred())
-        pw_parts_flush();
+        pw_deferred_flush_slow();
     return true;
 }
 
 static PW_GATE_INLINE void pw_gate_leave_as(bool posted)
 {
     if (__builtin_expect(pw_gate_judged, 0))
-        pw_parts_leaves(posted);
+        pw_judge_leaves(posted);
     pw_gate_inside = 0;
     pw_gate_holds = 0;
 }
@@ -161,7 +161,7 @@ static PW_GATE_INLINE void pw_gate_leave_as(bool posted)
 static PW_GATE_INLINE void pw_gate_pass(void)
 {
     if (__builtin_expect(pw_gate_judged, 0))
-        pw_parts_passes();
+        pw_judge_passes();
 }
 
 static inline void pw_gate_leave(void)
@@ -188,7 +188,7 @@ static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
     *within = pw_gate_inside && pw_gate_is_inside((uintptr_t)mark);
     if (!*within && pw_gate_enter(mark)) {
         if (__builtin_expect(pw_gate_judged & PW_GATE_FLIGHT, 0))
-            pw_parts_completes();
+            pw_judge_completes();
         return true;
     }
     if (!*within)
@@ -196,7 +196,7 @@ static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
     if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
         return false;
     if (pw_gate_has_deferred())
-        pw_parts_flush();
+        pw_deferred_flush_slow();
     return true;
 }
 

@@ -463,30 +463,3 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     return recv(NULL, false, buf, count, datatype, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE,
                 MPI_ANY_TAG, MPI_COMM_NULL, message, request, rc);
 }
-
-/* ---- both ------------------------------------------------------------------------------------------------------- */
-
-#if PW_MPI_HAS(4, 0)
-
-/* These are the MPI's own: their statuses do not say in all MPIs how long the message was. */
-pw_verdict pw_hook_Isendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                             void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                             MPI_Comm comm, MPI_Request *request, bool large, int *rc)
-{
-    (void)sendbuf, (void)sendcount, (void)sendtype, (void)sendtag, (void)recvbuf, (void)recvcount, (void)recvtype;
-    (void)recvtag, (void)request, (void)large, (void)rc;
-    pw_loopback_miss(comm, dest);
-    pw_loopback_miss(comm, source);
-    return PW_PASS;
-}
-
-pw_verdict pw_hook_Isendrecv_replace(void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
-                                     int source, int recvtag, MPI_Comm comm, MPI_Request *request, bool large, int *rc)
-{
-    (void)buf, (void)count, (void)datatype, (void)sendtag, (void)recvtag, (void)request, (void)large, (void)rc;
-    pw_loopback_miss(comm, dest);
-    pw_loopback_miss(comm, source);
-    return PW_PASS;
-}
-
-#endif

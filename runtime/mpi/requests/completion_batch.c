@@ -98,13 +98,6 @@ bool pw_batch_is_held(pw_batch *b)
     return false;
 }
 
-void pw_batch_await(pw_batch *b)
-{
-    for (int i = 0; i < b->n; i++)
-        if (b->ops[i])
-            pw_pending_await(b->ops[i]);
-}
-
 bool pw_batch_hide(pw_batch *b)
 {
     bool any = false;

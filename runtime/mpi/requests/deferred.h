@@ -50,8 +50,6 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out);
 
 /* Starts the sends at the head of the queue that are packed, and begins packing where that is due. */
 void pw_deferred_poll_slow(void);
-/* Packs and starts all. */
-void pw_deferred_flush_slow(void);
 
 static inline void pw_deferred_poll(void)
 {

@@ -185,20 +185,3 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
         pw_pending_unclaim(p);
     return PW_DONE;
 }
-
-/* ---- matched messages -------------------------------------------------------------------------------------------- */
-
-pw_verdict pw_hook_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status, int *rc)
-{
-    (void)tag, (void)message, (void)status, (void)rc;
-    pw_loopback_miss(comm, source);
-    return PW_PASS;
-}
-
-pw_verdict pw_hook_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status,
-                           int *rc)
-{
-    (void)tag, (void)flag, (void)message, (void)status, (void)rc;
-    pw_loopback_miss(comm, source);
-    return PW_PASS;
-}

@@ -55,15 +55,6 @@ static bool is_persistent(const pw_pending *p)
     return p->persistent || p->once;
 }
 
-/* Answers that no operation, or not each of them, is over. */
-static pw_verdict none_yet(pw_batch *b, int *flag, int *rc)
-{
-    pw_batch_close(b);
-    *flag = 0;
-    *rc = MPI_SUCCESS;
-    return PW_DONE;
-}
-
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 /* Settles the operations when MPI has completed all, or has failed and completed some. */
@@ -197,8 +188,9 @@ static void gather_reads(const pw_batch *b)
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
 }
 
-/* MPI_Waitall, or MPI_Testall if there is a flag, of claimed operations. `ignored`: the program wants no statuses. */
-static int all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
+/* Has MPI complete claimed operations: MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: the program wants no
+ * statuses. */
+static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
 {
     bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored, doubt = is_in_doubt(b);
     int rc;
@@ -216,36 +208,34 @@ static int all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
     return rc != MPI_SUCCESS || !flag || *flag ? all_done(b, b->requests, statuses, rc) : rc;
 }
 
-pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
+static pw_verdict all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses, int *rc)
 {
-    bool ignored = statuses == MPI_STATUSES_IGNORE;
+    bool ignored = statuses == MPI_STATUSES_IGNORE, held;
     pw_verdict verdict;
     pw_batch b;
 
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
-    pw_batch_await(&b);
-    gather_reads(&b);
-    *rc = all(&b, NULL, ignored ? b.statuses : statuses, ignored);
+    while ((held = pw_batch_is_held(&b)) && !flag)
+        sched_yield();
+    if (!flag)
+        gather_reads(&b);
+    if (held)
+        *flag = 0, *rc = MPI_SUCCESS;
+    else
+        *rc = complete_all(&b, flag, ignored ? b.statuses : statuses, ignored);
     pw_batch_close(&b);
     return PW_DONE;
 }
 
+pw_verdict pw_hook_Waitall(int count, MPI_Request *requests, MPI_Status *statuses, int *rc)
+{
+    return all(count, requests, NULL, statuses, rc);
+}
+
 pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses, int *rc)
 {
-    bool ignored = statuses == MPI_STATUSES_IGNORE;
-    pw_verdict verdict;
-    pw_batch b;
-
-    if (!flag)
-        return PW_PASS;
-    if (!pw_batch_open(&b, count, requests, rc, &verdict))
-        return verdict;
-    if (pw_batch_is_held(&b))
-        return none_yet(&b, flag, rc);
-    *rc = all(&b, flag, ignored ? b.statuses : statuses, ignored);
-    pw_batch_close(&b);
-    return PW_DONE;
+    return flag ? all(count, requests, flag, statuses, rc) : PW_PASS;
 }
 
 /* ---- some, or any ----------------------------------------------------------------------------------------------- */
@@ -322,75 +312,61 @@ static int some_done(pw_batch *b, const some_call *c, int mpi_rc)
     return rc != MPI_SUCCESS && well ? pw_pending_report(comm, rc) : rc;
 }
 
-/* Completes an operation that has failed before MPI had it, in place of MPI, whose request for it is not active; or
- * asks MPI. */
-static pw_verdict some(some_call *c, int count, MPI_Request *requests, int *rc)
+/*
+ * Completes an operation that has failed before MPI had it, in place of MPI, whose request for it is not active; or
+ * asks MPI. *out: the index of an any-form, the count of another one.
+ */
+static pw_verdict some(bool any, bool waits, int count, MPI_Request *requests, int *out, int *flag, int *indices,
+                       MPI_Status *statuses, int *rc)
 {
+    some_call c = {.any = any, .waits = waits, .n = MPI_UNDEFINED, .indices = indices, .statuses = statuses};
     pw_verdict verdict;
     pw_batch b;
 
+    if (!out || !flag || !indices)
+        return PW_PASS;
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
-    if (c->statuses == (c->any ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE))
-        c->statuses = b.statuses;
-    *c->indices = pw_batch_failed(&b);
-    if (*c->indices >= 0) {
-        c->n = 1;
+    if (statuses == (any ? MPI_STATUS_IGNORE : MPI_STATUSES_IGNORE))
+        c.statuses = b.statuses;
+    *indices = pw_batch_failed(&b);
+    if (*indices >= 0) {
+        c.n = 1;
         *rc = MPI_SUCCESS;
-        PMPI_Request_get_status(requests[*c->indices], &(int){0}, c->statuses);
+        PMPI_Request_get_status(requests[*indices], &(int){0}, c.statuses);
     } else {
-        *c->indices = c->n = MPI_UNDEFINED;
-        *rc = test_or_wait(&b, c);
+        *indices = c.n = MPI_UNDEFINED;
+        *rc = test_or_wait(&b, &c);
     }
-    *rc = some_done(&b, c, *rc);
+    *rc = some_done(&b, &c, *rc);
     pw_batch_close(&b);
-    return PW_DONE;
-}
-
-static pw_verdict any(bool waits, int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status, int *rc)
-{
-    int place = MPI_UNDEFINED;
-    some_call c = {.any = true, .waits = waits, .n = MPI_UNDEFINED, .indices = &place, .statuses = status};
-    pw_verdict verdict = index && flag ? some(&c, count, requests, rc) : PW_PASS;
-
-    if (verdict == PW_DONE && (*rc == MPI_SUCCESS || place != MPI_UNDEFINED)) {
-        *index = place;
+    if (*rc == MPI_SUCCESS || c.n != MPI_UNDEFINED) {
+        *out = any ? *indices : c.n;
         *flag = c.n != 0;
     }
-    return verdict;
+    return PW_DONE;
 }
 
 pw_verdict pw_hook_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status, int *rc)
 {
-    return any(true, count, requests, index, &(int){0}, status, rc);
+    return some(true, true, count, requests, index, &(int){0}, &(int){0}, status, rc);
 }
 
 pw_verdict pw_hook_Testany(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status, int *rc)
 {
-    return any(false, count, requests, index, flag, status, rc);
-}
-
-static pw_verdict several(bool waits, int incount, MPI_Request *requests, int *outcount, int *indices,
-                          MPI_Status *statuses, int *rc)
-{
-    some_call c = {.waits = waits, .n = MPI_UNDEFINED, .indices = indices, .statuses = statuses};
-    pw_verdict verdict = outcount && indices ? some(&c, incount, requests, rc) : PW_PASS;
-
-    if (verdict == PW_DONE && (*rc == MPI_SUCCESS || c.n != MPI_UNDEFINED))
-        *outcount = c.n;
-    return verdict;
+    return some(true, false, count, requests, index, flag, &(int){0}, status, rc);
 }
 
 pw_verdict pw_hook_Waitsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
                             int *rc)
 {
-    return several(true, incount, requests, outcount, indices, statuses, rc);
+    return some(false, true, incount, requests, outcount, &(int){0}, indices, statuses, rc);
 }
 
 pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses,
                             int *rc)
 {
-    return several(false, incount, requests, outcount, indices, statuses, rc);
+    return some(false, false, incount, requests, outcount, &(int){0}, indices, statuses, rc);
 }
 
 /* ---- looking at some --------------------------------------------------------------------------------------------- */

@@ -53,8 +53,6 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
 int pw_batch_failed(const pw_batch *b);
 /* Returns whether MPI must not complete some of the requests yet (pw_pending_is_held). */
 bool pw_batch_is_held(pw_batch *b);
-/* Waits until MPI may complete all of them. */
-void pw_batch_await(pw_batch *b);
 /* Puts MPI_REQUEST_NULL in place of the requests that MPI must not complete yet. Returns whether there are any. */
 bool pw_batch_hide(pw_batch *b);
 /* Puts them back. */

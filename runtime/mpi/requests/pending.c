@@ -11,6 +11,8 @@
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/strategy/staging.h"
 
+#include "next.h"
+
 #include <dlfcn.h>
 #include <sched.h>
 #include <stddef.h>
@@ -35,27 +37,7 @@ void pw_pending_start(void)
 
 bool pw_pending_is_seen(void)
 {
-    static const char *const symbols[] = {"MPI_Wait",
-                                          "MPI_Waitall",
-                                          "MPI_Waitany",
-                                          "MPI_Waitsome",
-                                          "MPI_Test",
-                                          "MPI_Testall",
-                                          "MPI_Testany",
-                                          "MPI_Testsome",
-                                          "MPI_Start",
-                                          "MPI_Startall",
-                                          "MPI_Request_free",
-                                          "MPI_Request_get_status",
-                                          "MPI_Finalize",
-                                          "MPI_Comm_free",
-#if PW_MPI_HAS(4, 1)
-                                          "MPI_Request_get_status_all",
-                                          "MPI_Request_get_status_any",
-                                          "MPI_Request_get_status_some",
-#endif
-                                          NULL};
-    static pw_calls completing = {.symbols = symbols};
+    static pw_calls completing = {.symbols = pw_completing};
 
     return pw_calls_are_ours(&completing);
 }

@@ -97,31 +97,6 @@ void pw_parts_start(bool open)
             parts[i].start();
 }
 
-void pw_parts_flush(void)
-{
-    pw_deferred_flush_slow();
-}
-
-void pw_parts_enters(void)
-{
-    pw_judge_enters();
-}
-
-void pw_parts_passes(void)
-{
-    pw_judge_passes();
-}
-
-void pw_parts_completes(void)
-{
-    pw_judge_completes();
-}
-
-void pw_parts_leaves(bool posted)
-{
-    pw_judge_leaves(posted);
-}
-
 /* While a round is timed, completing calls come through the gate although none of their operations may be pending. */
 void pw_parts_flight(int change)
 {

@@ -21,11 +21,7 @@ void pw_judge_spoil(void);
 /* Whether the rounds of this thread are being timed. */
 bool pw_judge_is_timing(void);
 
-/* What the gate tells by way of runtime/mpi/start/parts.c. */
-void pw_judge_enters(void);
-void pw_judge_completes(void);
-void pw_judge_passes(void);
-void pw_judge_leaves(bool posted);
+/* An error handler has left a call of this thread by longjmp. (What else the gate tells is declared in gate.h.) */
 void pw_judge_abandon(void);
 
 #endif
