@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of binding libraries begin with one of these: MPICH's, the common name of its ABI (Intel MPI, MVAPICH), and
- * Open MPI's, whose module libraries call the C code in libmpi_mpifh. */
-static const char *const bindings[] = {"libmpichfort", "libmpifort", "libmpi_mpifh", "libmpi_usempi"};
+/* Binding libraries: MPICH's, the common name of its ABI (Intel MPI, MVAPICH), and Open MPI's, whose module libraries
+ * call the C code in libmpi_mpifh. */
+static const char *const bindings[] = {"libmpichfort",  "libmpifort",       "libmpi_mpifh",
+                                       "libmpi_usempi", "libmpi_usempif08", NULL};
 
 /* Returns the function of this library that takes the place of an undefined symbol of the bindings; NULL: there is
  * none. */
@@ -33,17 +34,6 @@ static struct {
     unsigned long long seen; /* the loader's count of all objects it had ever mapped, when last read */
     bool incomplete;         /* the calls of some library could not be redirected */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static bool is_binding(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-
-    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++)
-        if (!strncmp(name, bindings[i], strlen(bindings[i])))
-            return true;
-    return false;
-}
 
 /* Redirects the calls of a library. Doing so again changes nothing. */
 static void take_in(const pw_linkage *l)
@@ -66,7 +56,7 @@ bool pw_fortran_redirect(void)
     pthread_mutex_lock(&state.lock);
     list = pw_linkage_list(&n, &state.seen);
     for (size_t i = 0; i < n; i++) {
-        if (!is_binding(list[i].path))
+        if (!pw_linkage_is_named(list[i].path, bindings))
             continue;
         if (!state.self)
             state.self = pw_linkage_own_handle();

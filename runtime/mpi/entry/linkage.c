@@ -95,16 +95,22 @@ static bool is_readable(const pw_linkage *l)
 
 char pw_linkage_nowhere[1];
 
+/* Makes the pages of a few bytes writable, or read-only again. */
+static bool protect(const void *at, size_t bytes, int protection)
+{
+    uintptr_t page = (uintptr_t)at & -(uintptr_t)sysconf(_SC_PAGESIZE);
+
+    return mprotect((void *)page, (uintptr_t)at + bytes - page, protection) == 0;
+}
+
 static bool write_slot(const pw_linkage *l, void **slot, void *function)
 {
-    uintptr_t page = (uintptr_t)slot & -(uintptr_t)sysconf(_SC_PAGESIZE);
     bool sealed = (uintptr_t)slot >= l->relro_begin && (uintptr_t)slot < l->relro_end;
-    size_t bytes = (uintptr_t)(slot + 1) - page;
 
-    if (sealed && mprotect((void *)page, bytes, PROT_READ | PROT_WRITE) != 0)
+    if (sealed && !protect(slot, sizeof *slot, PROT_READ | PROT_WRITE))
         return false;
     __atomic_store_n(slot, function, __ATOMIC_RELEASE);
-    return !sealed || mprotect((void *)page, bytes, PROT_READ) == 0;
+    return !sealed || protect(slot, sizeof *slot, PROT_READ);
 }
 
 static size_t symbol_index(const ElfW(Rela) * r)
@@ -160,18 +166,13 @@ bool pw_linkage_hide(const void *function)
 {
     Dl_info info, own;
     ElfW(Sym) *symbol = NULL;
-    uintptr_t page;
-    size_t bytes;
 
     if (!dladdr(pw_linkage_nowhere, &own) || !dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
-        info.dli_saddr != function || info.dli_fbase != own.dli_fbase)
-        return false;
-    page = (uintptr_t)symbol & -(uintptr_t)sysconf(_SC_PAGESIZE);
-    bytes = (uintptr_t)(symbol + 1) - page;
-    if (mprotect((void *)page, bytes, PROT_READ | PROT_WRITE) != 0)
+        info.dli_saddr != function || info.dli_fbase != own.dli_fbase ||
+        !protect(symbol, sizeof *symbol, PROT_READ | PROT_WRITE))
         return false;
     __atomic_store_n(&symbol->st_value, 0, __ATOMIC_RELEASE);
-    return mprotect((void *)page, bytes, PROT_READ) == 0;
+    return protect(symbol, sizeof *symbol, PROT_READ);
 }
 
 void *pw_linkage_own_handle(void)

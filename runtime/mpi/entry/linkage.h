@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* What the dynamic section of a mapped object contains. */
 typedef struct pw_linkage {
@@ -25,6 +26,22 @@ typedef struct pw_linkage {
 /* Returns the descriptions of all mapped objects, malloc'ed, and their number. `seen`, if it is not NULL, is the
  * loader's count of mapped objects at the last call: without further ones there is none in the list. */
 pw_linkage *pw_linkage_list(size_t *n, unsigned long long *seen);
+
+/* Returns whether the file of a library has one of these names, which NULL ends: before a dot, a dash or an underscore.
+ * May be called in signal handlers. */
+static inline bool pw_linkage_is_named(const char *path, const char *const *names)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    for (; *names; names++) {
+        size_t n = strlen(*names);
+
+        if (!strncmp(name, *names, n) && name[n] && strchr("._-", name[n]))
+            return true;
+    }
+    return false;
+}
 
 /* `choose` below returns this for a name that no library defines: weak references to the name become NULL, and other
  * references stay as they are. */

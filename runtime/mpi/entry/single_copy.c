@@ -22,12 +22,12 @@
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
+#include "runtime/mpi/entry/linkage.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,24 +42,9 @@ static ssize_t read_by_system(pid_t pid, const struct iovec *local, unsigned lon
 
 /* ---- whose read it is -------------------------------------------------------------------------------------------- */
 
-/* The names of libraries that read for MPIs begin with one of these: the family of MPICH, UCX, libfabric, ParaStation,
- * Open MPI. */
-static const char *const readers[] = {"libmpi",    "libmpich",      "libuct_cma", "libfabric",    "libshm-fi",
-                                      "libpscom4", "mca_btl_vader", "mca_btl_sm", "mca_smsc_cma", "libopen-pal"};
-
-static bool is_reader(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-        size_t n = strlen(readers[i]);
-
-        if (!strncmp(name, readers[i], n) && strchr("._-", name[n]))
-            return true;
-    }
-    return false;
-}
+/* The libraries that read for MPIs: the family of MPICH, UCX, libfabric, ParaStation, Open MPI. */
+static const char *const readers[] = {"libmpi",        "libmpich",    "libuct_cma",   "libfabric",   "libshm-fi", "libpscom4",
+                                      "mca_btl_vader", "mca_btl_sm",  "mca_smsc_cma", "libopen-pal", NULL};
 
 /* Returns whether one of these libraries contains this code. glibc finds the library without a lock, even in signal
  * handlers. */
@@ -68,7 +53,7 @@ static bool is_of_mpi(void *code)
 #ifdef DLFO_EH_SEGMENT_TYPE
     struct dl_find_object found;
 
-    return _dl_find_object(code, &found) == 0 && is_reader(found.dlfo_link_map->l_name);
+    return _dl_find_object(code, &found) == 0 && pw_linkage_is_named(found.dlfo_link_map->l_name, readers);
 #else /* before glibc 2.35 */
     (void)code;
     return false;

@@ -14,6 +14,7 @@
  */
 #include "runtime/mpi/strategy/pipeline.h"
 
+#include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/strategy.h"
@@ -189,18 +190,8 @@ static const generic_ops ours = {start_pack, start_unpack, packed_size, pack, un
 
 /* ---- the function ------------------------------------------------------------------------------------------------ */
 
-/* The names of the libraries in which MPIs call the function begin with one of these. */
-static bool is_of_mpi(const char *path)
-{
-    static const char *const names[] = {"libmpi.", "libmpi_", "libmpi-", "libmpich", "libpmpi", "mca_pml_ucx"};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(name, names[i], strlen(names[i])))
-            return true;
-    return false;
-}
+/* The libraries in which MPIs call the function. */
+static const char *const callers[] = {"libmpi", "libmpich", "libpmpi", "mca_pml_ucx", NULL};
 
 static bool are_mpis(const generic_ops *ops)
 {
@@ -240,7 +231,7 @@ static __attribute__((noinline)) int create_from(void *caller, const generic_ops
     next = (create_fn *)(uintptr_t)pw_locate_behind(info.dli_fname, "ucp_dt_create_generic");
     if (!next || next == ucp_dt_create_generic)
         return UCS_ERR_UNSUPPORTED;
-    if (!is_of_mpi(info.dli_fname) || !adopt(ops))
+    if (!pw_linkage_is_named(info.dli_fname, callers) || !adopt(ops))
         return next(ops, context, datatype);
     atomic_store_explicit(&after, next, memory_order_relaxed);
     atomic_store_explicit(&place, (uintptr_t)caller, memory_order_release);
