@@ -53,6 +53,7 @@ typedef struct pw_layout {
     struct pw_layout_engine *engine;
     _Atomic(pw_layout_gpu *) gpu; /* NULL until the layout is used on a GPU */
     pw_hash hash;                 /* of the canonical type */
+    void *owner;                  /* what the engine's user keeps of it; the engine only sets it to NULL */
 } pw_layout;
 
 /* The table of layouts with the kernel cache behind it. One per process in the interposer; tests make more. */

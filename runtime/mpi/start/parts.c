@@ -42,12 +42,9 @@ static void start_types(void)
  * trace names every committed type. */
 static void start_notes(void)
 {
-    const pw_note_config config = {.off = pw_strategy_is_forced() || pw_trace_is_on() ||
-                                          pw_jit_mode_from_env() == PW_JIT_SYNC,
-                                   .reported = pw_layout_use_is_reported(),
-                                   .most_native = pw_split_is_staged() ? PW_SPLIT_WHOLE : INT64_MAX};
-
-    pw_note_start(&config);
+    pw_note_is_off = pw_strategy_is_forced() || pw_trace_is_on() || pw_jit_mode_from_env() == PW_JIT_SYNC;
+    pw_note_is_reported = pw_layout_use_is_reported();
+    pw_note_most_native = pw_split_is_staged() ? PW_SPLIT_WHOLE : INT64_MAX;
 }
 
 typedef struct part {

@@ -5,7 +5,6 @@
  */
 #include "runtime/mpi/types/entries.h"
 
-#include "runtime/engine/memory/handle_table.h"
 #include "runtime/mpi/entry/gate.h"
 
 #include <pthread.h>
@@ -21,13 +20,12 @@ static struct {
     pthread_mutex_t lock;                    /* guards the fields below */
     int64_t kept;                            /* entries that statistics keep alive */
     pw_recent_table recent[PW_RECENT_KINDS]; /* hold references to entries */
-    pw_entry list, apart, ended; /* list heads: entries in the table, in none, and of types that have outlived MPI */
+    pw_entry list, apart, ended; /* list heads: entries that types share, that they do not, and of types that have
+                                    outlived MPI */
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .list = {.prev = &entries.list, .next = &entries.list},
              .apart = {.prev = &entries.apart, .next = &entries.apart},
              .ended = {.prev = &entries.ended, .next = &entries.ended}};
-
-static pw_handle_table layouts = PW_HANDLE_TABLE; /* layout -> entry, under the lock */
 
 pw_entry pw_entry_left_to_mpi;
 
@@ -46,12 +44,12 @@ static void unlist(pw_entry *entry)
     entry->next->prev = entry->prev;
 }
 
-/* Takes an entry out of its list and the table, and lets its layout go. */
+/* Takes an entry out of its list, and lets its layout go. */
 static void retire(pw_entry *entry)
 {
     unlist(entry);
     if (entry->layout && !entry->gpu_only)
-        pw_handle_table_remove(&layouts, (uint64_t)(uintptr_t)entry->layout);
+        entry->layout->owner = NULL;
     pw_layout_unref(entry->layout);
     entry->layout = NULL;
 }
@@ -64,8 +62,7 @@ static void unref(pw_entry *entry)
     free(entry);
 }
 
-/* Makes an entry without a layout, which is in no table and in no statistics. */
-static pw_entry *entry_apart(const pw_layout *layout)
+static pw_entry *make_entry(const pw_layout *layout)
 {
     pw_entry *entry = aligned_alloc(_Alignof(pw_entry), sizeof *entry);
 
@@ -73,30 +70,20 @@ static pw_entry *entry_apart(const pw_layout *layout)
         return NULL;
     memset(entry, 0, sizeof *entry);
     entry->size = layout->size;
+    entry->blocks = layout->blocks;
     entry->lowest = layout->nest->lo;
     entry->touches_origin = layout->nest->lo <= 0 && layout->nest->hi > 0;
-    enlist(entry, &entries.apart);
     return entry;
 }
 
-/* Makes the entry of a layout that many types may have. Statistics report entries after their types have died, so they
- * hold one more reference until the end. */
-static pw_entry *entry_shared(pw_layout *layout)
+/* Makes an entry that of all types with its layout. Statistics report entries after their types have died, so they hold
+ * one more reference until the end. */
+static void share(pw_entry *entry)
 {
-    pw_entry *entry = entry_apart(layout);
-
-    if (!entry || pw_handle_table_insert(&layouts, (uint64_t)(uintptr_t)layout, entry) != PW_OK) {
-        if (entry)
-            unlist(entry);
-        free(entry);
-        return NULL;
-    }
-    unlist(entry);
-    enlist(entry, &entries.list);
+    entry->layout->owner = entry;
     entry->is_kept = pw_layout_use_is_reported() && entries.kept < KEPT_FOR_STATS;
     entry->refs = entry->is_kept;
     entries.kept += entry->is_kept;
-    return entry;
 }
 
 /*
@@ -107,15 +94,16 @@ static pw_entry *entry_shared(pw_layout *layout)
 static pw_entry *entry_of(pw_layout *layout, bool predefined)
 {
     bool dense = layout->contiguous, is_own = dense || predefined;
-    pw_entry *known = is_own ? NULL : pw_handle_table_find(&layouts, (uint64_t)(uintptr_t)layout);
-    pw_entry *entry = known ? known : is_own ? entry_apart(layout) : entry_shared(layout);
+    pw_entry *known = is_own ? NULL : layout->owner, *entry = known ? known : make_entry(layout);
 
     if (entry && !known) {
         entry->layout = dense ? NULL : layout;
-        entry->blocks = layout->blocks;
         entry->offset = dense ? entry->lowest : 0;
         entry->dense = dense;
         entry->gpu_only = is_own && !dense;
+        enlist(entry, is_own ? &entries.apart : &entries.list);
+        if (!is_own)
+            share(entry);
     }
     if (!entry || !entry->layout || known)
         pw_layout_unref(layout); /* the entry has a reference already, or needs none */

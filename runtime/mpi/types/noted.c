@@ -20,13 +20,6 @@ static struct {
 bool pw_note_is_off, pw_note_is_reported;
 int64_t pw_note_most_native;
 
-void pw_note_start(const pw_note_config *config)
-{
-    pw_note_is_off = config->off;
-    pw_note_is_reported = config->reported;
-    pw_note_most_native = config->most_native;
-}
-
 /* Returns false if there is nothing to count: no bytes, or more than an int64_t holds. */
 static bool bytes_of(MPI_Datatype type, MPI_Count count, int64_t *bytes)
 {

@@ -69,20 +69,11 @@ static inline int64_t pw_note_ns(const void *note)
     return (int64_t)((uintptr_t)note >> 1);
 }
 
-/* What other parts of the runtime want of notes. */
-typedef struct pw_note_config {
-    bool off;            /* types are learned at MPI_Type_commit */
-    bool reported;       /* the totals will be reported */
-    int64_t most_native; /* any receive of at most so many bytes may be left to MPI. A longer one may if the type has
-                            basic elements of one size, else the type is learned first */
-} pw_note_config;
-
-/* Must be called before any other function of this header. */
-void pw_note_start(const pw_note_config *config);
-
+/* What other parts of the runtime want of notes; set once, at start. */
 extern bool pw_note_is_off;         /* types are learned at MPI_Type_commit */
 extern bool pw_note_is_reported;    /* the totals will be reported */
-extern int64_t pw_note_most_native; /* as pw_note_config.most_native */
+extern int64_t pw_note_most_native; /* any receive of at most so many bytes may be left to MPI. A longer one may if the
+                                       type has basic elements of one size, else the type is learned first */
 
 /* Leaves a use to MPI and counts it in the type's note, which is in pw_registry_types. Returns false if the type is to
  * be learned before this use, which is then not counted. The arguments are those of pw_note_use. */
