@@ -29,15 +29,6 @@ static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, in
     return rc;
 }
 
-/* Answers that a claimed operation is not over. */
-static pw_verdict not_yet(pw_pending *p, int *flag, int *rc)
-{
-    pw_pending_unclaim(p);
-    *flag = 0;
-    *rc = MPI_SUCCESS;
-    return PW_DONE;
-}
-
 pw_verdict pw_hook_Wait(MPI_Request *request, MPI_Status *status, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
@@ -59,38 +50,15 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
     if (!p)
         return PW_PASS;
-    if (pw_pending_is_held(p))
-        return not_yet(p, flag, rc);
+    *flag = 0;
+    *rc = MPI_SUCCESS;
     status = status == MPI_STATUS_IGNORE ? &own : status;
-    *rc = pw_next.MPI_Test(request, flag, status);
+    if (!pw_pending_is_held(p))
+        *rc = pw_next.MPI_Test(request, flag, status);
     if (*rc == MPI_SUCCESS && !*flag)
         pw_pending_unclaim(p);
     else
         *rc = completed(p, request, status, *rc);
-    return PW_DONE;
-}
-
-/* A thread that learns that an operation is complete may use its buffer, and several threads may ask at once. */
-pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status *status, int *rc)
-{
-    bool elsewhere = false;
-    pw_pending *p = flag ? pw_pending_claim_to_look(request, &elsewhere) : NULL;
-    MPI_Status own;
-
-    if (elsewhere) {
-        *flag = 0;
-        *rc = MPI_SUCCESS;
-        return PW_DONE;
-    }
-    if (!p)
-        return PW_PASS;
-    if (pw_pending_is_held(p))
-        return not_yet(p, flag, rc);
-    status = status == MPI_STATUS_IGNORE ? &own : status;
-    *rc = pw_next.MPI_Request_get_status(request, flag, status);
-    if (*rc == MPI_SUCCESS && *flag)
-        *rc = pw_pending_settle_early(p, status);
-    pw_pending_unclaim(p);
     return PW_DONE;
 }
 

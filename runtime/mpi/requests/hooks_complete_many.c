@@ -369,9 +369,7 @@ pw_verdict pw_hook_Testsome(int incount, MPI_Request *requests, int *outcount, i
     return some(false, false, incount, requests, outcount, &(int){0}, indices, statuses, rc);
 }
 
-/* ---- looking at some --------------------------------------------------------------------------------------------- */
-
-#if PW_MPI_HAS(4, 1)
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
 
 /* Settles n operations that MPI has reported complete, the k-th at indices[k], or at k if `indices` is NULL: the
  * program may use their data from now on. Returns the first error. */
@@ -418,6 +416,20 @@ static pw_verdict close_look(pw_batch *b, int n, const int *indices, MPI_Status 
     pw_batch_close(b);
     return PW_DONE;
 }
+
+/* A thread that learns that an operation is complete may use its buffer, and several threads may ask at once. */
+pw_verdict pw_hook_Request_get_status(MPI_Request request, int *flag, MPI_Status *status, int *rc)
+{
+    pw_verdict verdict = PW_PASS;
+    pw_batch b;
+
+    if (!flag || !open_to_look(&b, 1, &request, flag, &status, rc, &verdict))
+        return verdict;
+    *rc = pw_next.MPI_Request_get_status(request, flag, status);
+    return close_look(&b, *flag ? 1 : 0, NULL, status, rc);
+}
+
+#if PW_MPI_HAS(4, 1)
 
 pw_verdict pw_hook_Request_get_status_all(int count, const MPI_Request *requests, int *flag, MPI_Status *statuses,
                                           int *rc)
