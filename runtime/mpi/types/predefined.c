@@ -1,70 +1,48 @@
-/*
- * Lists the predefined types of each MPI. Names that its mpi.h lacks are left out when this file is compiled; those
- * that the MPI itself lacks equal MPI_DATATYPE_NULL.
- */
+/* Tells predefined types by their handles, each ABI in its way, and finds their sizes. */
 #include "runtime/mpi/types/predefined.h"
 
 #include "frontend/mpi/contents.h"
 
 #include <dlfcn.h>
 
-/* Open MPI's handles are addresses of its data. They are looked up by name when they are needed, so that this library
- * loads where there is no MPI, and with an MPI that lacks some. */
-#ifdef OPEN_MPI
-#undef OMPI_PREDEFINED_GLOBAL
-#define OMPI_PREDEFINED_GLOBAL(type, global) #global
+#if PW_MPI_STANDARD_ABI
 
-typedef const char *predefined;
-
-static MPI_Datatype handle_of(predefined name)
+/* No handle constant reaches beyond the first page, where no object is (MPI 5.0 section 20.3). */
+static bool is_constant(MPI_Datatype type)
 {
-    void *handle = dlsym(RTLD_DEFAULT, name);
+    enum { PAGE = 4096 };
 
-    return handle ? (MPI_Datatype)handle : (MPI_Datatype)pw_ompi_mpi_datatype_null;
+    return (uintptr_t)type < PAGE;
 }
+
+#elif defined(OPEN_MPI)
+
+/* Handles are addresses of data that Open MPI exports. */
+static bool is_constant(MPI_Datatype type)
+{
+    static const char prefix[] = "ompi_mpi_";
+    Dl_info info;
+
+    return dladdr((const void *)type, &info) && info.dli_saddr == (const void *)type && info.dli_sname &&
+           !strncmp(info.dli_sname, prefix, sizeof prefix - 1);
+}
+
 #else
-typedef MPI_Datatype predefined;
 
-static MPI_Datatype handle_of(predefined type)
+/* Handles of basic types share their upper half; pairs are the first ones of the types that have memory. */
+static bool is_constant(MPI_Datatype type)
 {
-    return type;
-}
-#endif
+    enum { HALF = 16 };
 
-/* clang-format off */
-static const predefined all[] = {
-    MPI_BYTE, MPI_PACKED, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT,
-    MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE,
-    MPI_LONG_DOUBLE, MPI_WCHAR, MPI_C_BOOL, MPI_INT8_T, MPI_UINT8_T, MPI_INT16_T, MPI_UINT16_T, MPI_INT32_T,
-    MPI_UINT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_C_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-    MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX,
-    MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_2INT, MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT,
-    MPI_LONG_DOUBLE_INT, MPI_2INTEGER, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_LOGICAL, MPI_CHARACTER, MPI_INTEGER,
-    MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4,
-    MPI_INTEGER8, MPI_REAL4, MPI_REAL8, MPI_COMPLEX8, MPI_COMPLEX16,
-#ifdef MPI_INTEGER16 /* names that Open MPI has only with compilers which have the type */
-    MPI_INTEGER16,
+    return (unsigned)type >> HALF == (unsigned)MPI_BYTE >> HALF ||
+           (type >= MPI_FLOAT_INT && type <= MPI_LONG_DOUBLE_INT);
+}
+
 #endif
-#ifdef MPI_REAL16
-    MPI_REAL16, MPI_COMPLEX32,
-#endif
-#ifdef OPEN_MPI
-    MPI_LOGICAL1, MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8,
-#endif
-#ifdef MPI_2DOUBLE_COMPLEX
-    MPI_2COMPLEX, MPI_2DOUBLE_COMPLEX,
-#endif
-};
-/* clang-format on */
 
 bool pw_predefined_is(MPI_Datatype type)
 {
-    if (type == handle_of(MPI_DATATYPE_NULL))
-        return false;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (handle_of(all[i]) == type)
-            return true;
-    return false;
+    return type != MPI_DATATYPE_NULL && is_constant(type);
 }
 
 int64_t pw_predefined_size(MPI_Datatype type)
