@@ -14,12 +14,20 @@
  * that make ever new types. */
 enum { KEPT_FOR_STATS = 4096 };
 
+enum { RECENT = 64 /* entries of the last types of a kind */ };
+
+/* The entry of the latest type that fell here, with a reference; NULL: there is none. */
+typedef struct recent {
+    pw_hash key;
+    pw_entry *entry;
+} recent;
+
 /* The singleton. Callbacks of MPI take `lock`, and under it nothing of MPI is called. */
 static struct {
-    pw_registry_observer *observer;          /* set at start; NULL: there is none */
-    pthread_mutex_t lock;                    /* guards the fields below */
-    int64_t kept;                            /* entries that statistics keep alive */
-    pw_recent_table recent[PW_RECENT_KINDS]; /* hold references to entries */
+    pw_registry_observer *observer; /* set at start; NULL: there is none */
+    pthread_mutex_t lock;           /* guards the fields below */
+    int64_t kept;                   /* entries that statistics keep alive */
+    recent recent[PW_RECENT_KINDS * RECENT];
     pw_entry list, apart, ended; /* list heads: entries that types share, that they do not, and of types that have
                                     outlived MPI */
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -138,12 +146,24 @@ pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes)
     return entry;
 }
 
-pw_entry *pw_entries_constructed(const pw_recent_key *how)
+static recent *recent_at(pw_recent_kind kind, pw_hash key)
+{
+    return &entries.recent[kind * RECENT + key.lo % RECENT];
+}
+
+static pw_entry *find_recent(pw_recent_kind kind, pw_hash key)
+{
+    const recent *at = recent_at(kind, key);
+
+    return pw_hash_equal(at->key, key) ? at->entry : NULL;
+}
+
+pw_entry *pw_entries_constructed(pw_hash how)
 {
     pw_entry *known;
 
     pthread_mutex_lock(&entries.lock);
-    known = pw_recent_find(&entries.recent[PW_RECENT_CONSTRUCTED], how);
+    known = find_recent(PW_RECENT_CONSTRUCTED, how);
     if (known)
         known->refs++;
     pthread_mutex_unlock(&entries.lock);
@@ -164,25 +184,25 @@ void pw_entries_unref(pw_entry *entry)
     pthread_mutex_unlock(&entries.lock);
 }
 
-void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry *entry)
+void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry)
 {
-    pw_entry *before;
+    recent *at = recent_at(kind, key);
 
     pthread_mutex_lock(&entries.lock);
     entry->refs++;
-    before = pw_recent_put(&entries.recent[kind], key, entry);
-    if (before)
-        unref(before);
+    if (at->entry)
+        unref(at->entry);
+    *at = (recent){key, entry};
     pthread_mutex_unlock(&entries.lock);
 }
 
-bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void *arg)
+bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg)
 {
     pw_entry *entry;
     bool is;
 
     pthread_mutex_lock(&entries.lock);
-    entry = pw_recent_find(&entries.recent[PW_RECENT_LOOK], look);
+    entry = find_recent(PW_RECENT_LOOK, look);
     is = entry && asked(arg, entry);
     pthread_mutex_unlock(&entries.lock);
     return is;
@@ -199,14 +219,6 @@ void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type)
 {
     if (entries.observer)
         entries.observer(layout, type);
-}
-
-static void forget_recent(pw_recent_table *table)
-{
-    for (int i = 0; i < 1 << PW_RECENT_BITS; i++)
-        if (table->places[i].entry)
-            unref(table->places[i].entry);
-    memset(table, 0, sizeof *table);
 }
 
 static void end_all(pw_entry *head)
@@ -226,8 +238,10 @@ static void end_all(pw_entry *head)
 void pw_entries_clear(void)
 {
     pthread_mutex_lock(&entries.lock);
-    for (int kind = 0; kind < PW_RECENT_KINDS; kind++)
-        forget_recent(&entries.recent[kind]);
+    for (int i = 0; i < PW_RECENT_KINDS * RECENT; i++)
+        if (entries.recent[i].entry)
+            unref(entries.recent[i].entry);
+    memset(entries.recent, 0, sizeof entries.recent);
     end_all(&entries.list);
     end_all(&entries.apart);
     entries.kept = 0;

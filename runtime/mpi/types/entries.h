@@ -20,15 +20,15 @@ void pw_entries_clear(void);
 pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes);
 /* Returns the entry of an earlier type that was made in the same way, with a reference for this one. NULL: there is
  * none. */
-pw_entry *pw_entries_constructed(const pw_recent_key *how);
+pw_entry *pw_entries_constructed(pw_hash how);
 void pw_entries_ref(pw_entry *entry);
 void pw_entries_unref(pw_entry *entry);
 
 /* Keeps an entry alive for later types with the same key. */
-void pw_entries_remember(pw_recent_kind kind, const pw_recent_key *key, pw_entry *entry);
+void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry);
 
 /* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
-bool pw_entries_ask_alike(const pw_recent_key *look, pw_entry_asked *asked, void *arg);
+bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg);
 
 /* Tells the observer that a type with this layout was learned. */
 void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type);

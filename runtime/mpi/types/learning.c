@@ -137,10 +137,10 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
 /* Keeps `entry` alive for types that look like this one. */
 static void remember_look(MPI_Datatype type, pw_entry *entry)
 {
-    pw_recent_key look;
+    pw_hash look;
 
     if (learning.remembers && entry->layout && pw_look_read(type, &look))
-        pw_entries_remember(PW_RECENT_LOOK, &look, entry);
+        pw_entries_remember(PW_RECENT_LOOK, look, entry);
 }
 
 /* Registers a predefined type, which matters for buffers in GPU memory only. */
@@ -163,7 +163,7 @@ bool pw_learning_is_basic(MPI_Datatype type)
 /* Returns the entry of a derived type, with a reference. NULL: out of memory. */
 static pw_entry *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
 {
-    pw_recent_key how;
+    pw_hash how;
     pw_contents contents;
     pw_diag diag = {.status = PW_OK};
     unsigned sizes = 0;
@@ -176,13 +176,13 @@ static pw_entry *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
     }
     said = learning.remembers && pw_constructed_read(&contents, &how);
     if (said)
-        entry = pw_entries_constructed(&how);
+        entry = pw_entries_constructed(how);
     if (!entry) {
         pw_layout *layout = compile(type, &contents, &sizes);
 
         entry = pw_entries_of(layout, false, sizes);
         if (entry && said && entry != &pw_entry_left_to_mpi && pw_learning_is_basic(contents.types[0]))
-            pw_entries_remember(PW_RECENT_CONSTRUCTED, &how, entry);
+            pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
     }
     pw_contents_release(&contents);
     return entry;

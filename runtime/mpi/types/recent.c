@@ -1,13 +1,8 @@
-/*
- * A table of the last learned types by a few numbers, and the two kinds of numbers. A slot has the latest type that
- * fell there, with a reference to its entry; the caller holds the lock of the entries.
- */
+/* The two hashes by which the last types are known again: of how a type was constructed, and of how it looks. */
 #include "runtime/mpi/types/recent.h"
 
 #include "runtime/choice/site.h"
 #include "runtime/engine/memory/handle_table.h"
-
-#include <string.h>
 
 /* ---- how a type was constructed ---------------------------------------------------------------------------------- */
 
@@ -18,17 +13,16 @@ static uint64_t combiner_of(const pw_envelope *e)
     return (uint64_t)((int64_t)e->combiner << 24 | e->nints << 16 | e->naddrs << 8 | e->ncounts);
 }
 
-bool pw_constructed_read(const pw_contents *contents, pw_recent_key *out)
+bool pw_constructed_read(const pw_contents *contents, pw_hash *out)
 {
+    enum { FEW = 11 /* of a subarray of three dimensions; layouts of long lists are not kept alive */ };
     const pw_envelope *e = &contents->envelope;
     int64_t n = e->nints + e->naddrs + e->ncounts;
 
-    if (n > PW_RECENT_WORDS - 2 || e->ntypes != 1)
+    if (n > FEW || e->ntypes != 1)
         return false;
-    out->words[0] = pw_type_key(contents->types[0]);
-    out->words[1] = combiner_of(e);
-    memcpy(out->words + 2, contents->nums, (size_t)n * sizeof *out->words);
-    out->n = (int)n + 2;
+    *out = pw_hash_mix((pw_hash){pw_type_key(contents->types[0]), combiner_of(e)},
+                       pw_hash_bytes(contents->nums, (size_t)n * sizeof *contents->nums));
     return true;
 }
 
@@ -67,48 +61,16 @@ static uint64_t blocks_of(MPI_Datatype type)
     return blocks;
 }
 
-bool pw_look_read(MPI_Datatype type, pw_recent_key *out)
+bool pw_look_read(MPI_Datatype type, pw_hash *out)
 {
     MPI_Count size, lowest, extent;
+    uint64_t blocks;
 
     if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
         PMPI_Type_get_true_extent_x(type, &lowest, &extent) != MPI_SUCCESS || size <= 0 || extent <= 0)
         return false;
-    out->words[0] = blocks_of(type);
-    out->words[1] = (uint64_t)pw_site_size((int64_t)size) << 16 | pw_site_size((int64_t)extent);
-    if (!out->words[0])
-        out->words[0] = pw_handle_hash((uint64_t)size ^ pw_handle_hash((uint64_t)extent));
-    out->n = 2;
+    blocks = blocks_of(type);
+    *out = blocks ? pw_hash_mix((pw_hash){blocks, 0}, (pw_hash){pw_site_size((int64_t)size), pw_site_size((int64_t)extent)})
+                  : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});
     return true;
-}
-
-/* ---- the table --------------------------------------------------------------------------------------------------- */
-
-static size_t place_of(const pw_recent_key *key)
-{
-    uint64_t h = 0;
-
-    for (int i = 0; i < key->n; i++)
-        h = pw_handle_hash(h ^ key->words[i]);
-    return (size_t)(h >> (64 - PW_RECENT_BITS));
-}
-
-struct pw_entry *pw_recent_find(const pw_recent_table *table, const pw_recent_key *key)
-{
-    size_t place = place_of(key);
-    const pw_recent_key *there = &table->places[place].key;
-    bool is_same = there->n == key->n && memcmp(there->words, key->words, (size_t)key->n * sizeof *key->words) == 0;
-
-    return is_same ? table->places[place].entry : NULL;
-}
-
-struct pw_entry *pw_recent_put(pw_recent_table *table, const pw_recent_key *key, struct pw_entry *entry)
-{
-    size_t place = place_of(key);
-    struct pw_entry *before = table->places[place].entry;
-
-    table->places[place].key.n = key->n;
-    memcpy(table->places[place].key.words, key->words, (size_t)key->n * sizeof *key->words);
-    table->places[place].entry = entry;
-    return before;
 }

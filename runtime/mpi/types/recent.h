@@ -16,42 +16,17 @@
 #ifndef PW_RUNTIME_RECENT_H
 #define PW_RUNTIME_RECENT_H
 
+#include "base/hash.h"
 #include "frontend/mpi/contents.h"
 #include "runtime/mpi/mpi_compat.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
-enum { PW_RECENT_WORDS = 13 /* a subarray of three dimensions has 11 numbers */, PW_RECENT_BITS = 6 };
-
 typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_KINDS } pw_recent_kind;
-
-typedef struct pw_recent_key {
-    uint64_t words[PW_RECENT_WORDS];
-    int n; /* of them */
-} pw_recent_key;
-
-struct pw_entry;
-
-/* A table. All zeros is an empty one. A new type replaces an older one in its slot. Not thread safe. */
-typedef struct pw_recent_table {
-    struct {
-        pw_recent_key key;
-        struct pw_entry *entry; /* NULL: the slot is free */
-    } places[1 << PW_RECENT_BITS];
-} pw_recent_table;
 
 /* Tells how a type with these contents was made. Returns false if it was not made of one type and few numbers. The
  * table is for types that were made of a basic one. */
-bool pw_constructed_read(const pw_contents *contents, pw_recent_key *out);
+bool pw_constructed_read(const pw_contents *contents, pw_hash *out);
 
 /* Tells how a type looks. Returns false if MPI has failed, or the type moves no bytes. */
-bool pw_look_read(MPI_Datatype type, pw_recent_key *out);
-
-/* Returns the entry of the last type with this key, or NULL. */
-struct pw_entry *pw_recent_find(const pw_recent_table *table, const pw_recent_key *key);
-
-/* Puts an entry into the table. Returns the entry that had its slot, or NULL. */
-struct pw_entry *pw_recent_put(pw_recent_table *table, const pw_recent_key *key, struct pw_entry *entry);
+bool pw_look_read(MPI_Datatype type, pw_hash *out);
 
 #endif

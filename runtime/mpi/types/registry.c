@@ -98,9 +98,9 @@ pw_entry *pw_registry_learn(MPI_Datatype type)
 
 bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg)
 {
-    pw_recent_key look;
+    pw_hash look;
 
-    if (!pw_note_may_wait(note, times) || !pw_look_read(type, &look) || !pw_entries_ask_alike(&look, is_native, arg))
+    if (!pw_note_may_wait(note, times) || !pw_look_read(type, &look) || !pw_entries_ask_alike(look, is_native, arg))
         return false;
     pw_note_wait(type, note, times);
     return true;
