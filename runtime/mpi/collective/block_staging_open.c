@@ -111,7 +111,7 @@ static bool is_as_before(const pw_side *side, int i, const pw_message *m)
             pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest));
 }
 
-/* Finds out about block i. `before`: what is known about the staged block before it; NULL: nothing. */
+/* Finds out about block i. `before`: what is known about a staged block before it; NULL: nothing. */
 static void find_out(const pw_side *side, int i, const known *before, known *k)
 {
     pw_buffer *b = &k->m.buffer;
@@ -120,9 +120,7 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
         k->how = handling_of(side, i, &k->m);
         return;
     }
-    if (before != k)
-        *k = *before;
-    k->how = IS_STAGED;
+    *k = *before;
     b->base = base_of(side, i, k->m.entry);
     b->count = pw_side_count(side, i);
     if (__builtin_mul_overflow(b->count, k->m.entry->size, &b->bytes))
@@ -133,7 +131,8 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
 
 /* The sums over all blocks that lie in the staging buffer. */
 typedef struct tally {
-    known few[FEW], beyond; /* the first blocks, kept to save a second look, and memory for `leading` */
+    known few[FEW], *all; /* of each block: `few`, or memory of the pool if there are more */
+    int64_t known_bytes;  /* of that memory */
     const known
         *leading; /* the largest staged block, where those that must be staged come first; NULL: there is none */
     int64_t staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
@@ -152,15 +151,19 @@ static int64_t place_of(const pw_side *side, int i, const pw_message *m, int64_t
     return side->form == PW_SIDE_EQUAL ? i * m->buffer.bytes : at;
 }
 
-static void lead(tally *t, const known *k, const known *own)
+static void lead(tally *t, const known *k)
 {
     bool must = pw_mirror_is_needed(&k->m), other_must = t->leading && pw_mirror_is_needed(&t->leading->m);
 
-    if (t->leading && (must != other_must ? other_must : k->m.buffer.bytes <= t->leading->m.buffer.bytes))
-        return;
-    if (k == own)
-        t->beyond = *k;
-    t->leading = k == own ? &t->beyond : k;
+    if (!t->leading || (must != other_must ? must : k->m.buffer.bytes > t->leading->m.buffer.bytes))
+        t->leading = k;
+}
+
+static bool make_room(tally *t, int blocks)
+{
+    t->known_bytes = blocks * (int64_t)sizeof(known);
+    t->all = blocks <= FEW ? t->few : pw_pool_take(t->known_bytes);
+    return t->all;
 }
 
 /* Buffers stay where they are during the call, so blocks in the allocation of this one need no more questions. */
@@ -174,13 +177,12 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
 {
     const known *before = NULL;
     pw_status status = PW_OK;
-    known own;
 
     *needed = false;
     t->staged = t->bytes = t->pieces = 0;
     t->leading = NULL;
     for (int i = 0; i < side->blocks; i++) {
-        known *k = i < FEW ? &t->few[i] : &own;
+        known *k = &t->all[i];
 
         if (!is_joined)
             find_out(side, i, before, k);
@@ -198,7 +200,7 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
             return PW_ERR_OVERFLOW;
         t->pieces += k->how == IS_STAGED ? k->m.buffer.count * k->m.entry->blocks : 1;
         if (k->how == IS_STAGED)
-            lead(t, k, &own);
+            lead(t, k);
     }
     if (!t->leading)
         return PW_ERR_UNSUPPORTED;
@@ -355,31 +357,20 @@ static bool stage_block(pw_block_staging *b, const pw_side *side, const stand_in
     return true;
 }
 
-/* Blocks beyond the first FEW are looked at twice. The second look may decide otherwise, but the staging buffer only
- * has room for the sums of the first look. */
-static bool has_room(const pw_block_staging *b, const tally *t, int64_t at, int64_t bytes)
-{
-    return b->runs < t->staged && bytes <= t->bytes - at;
-}
-
 static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *t, const stand_in *s)
 {
     int64_t end = 0;
 
     for (int i = 0; i < side->blocks; i++) {
-        known own;
-        const known *k = i < FEW ? &t->few[i] : &own;
+        const known *k = &t->all[i];
         const pw_message *m = &k->m;
-        int64_t at;
+        int64_t at = k->how == IS_STAGED || k->how == IS_COPIED ? place_of(side, i, m, end) : end;
 
-        if (i >= FEW)
-            find_out(side, i, is_typed(side) ? NULL : t->leading, &own);
-        at = k->how == IS_STAGED || k->how == IS_COPIED ? place_of(side, i, m, end) : end;
         if (k->how == IN_PLACE || (k->how == IN_PLACE_AS_BYTES && !keep_bytes(b, side, s, i, m))) {
             keep_block(b, side, s, i);
         } else if (k->how == IN_PLACE_AS_BYTES) {
             continue;
-        } else if (has_room(b, t, at, m->buffer.bytes) && stage_block(b, side, s, i, m, at)) {
+        } else if (stage_block(b, side, s, i, m, at)) {
             end = at + m->buffer.bytes;
         } else if (may_stay(side) && !pw_mirror_is_needed(m)) {
             keep_block(b, side, s, i);
@@ -424,6 +415,10 @@ static pw_status open_blocks(pw_block_staging *b, pw_side *side, tally *t)
     bool is_joined = join_blocks(&joined, &t->few[0]);
     pw_status status;
 
+    if (!make_room(t, joined.blocks)) {
+        b->needed = pw_memory_has_cuda();
+        return PW_ERR_NOMEM;
+    }
     status = add_up(&joined, is_joined, t, &b->needed);
     if (status == PW_OK && side->computes)
         return open_operand(b, side, &t->leading->m);
@@ -454,5 +449,7 @@ pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side)
     status = open_blocks(b, side, &t);
     if (t.holds)
         pw_memory_release();
+    if (t.all != t.few)
+        pw_pool_give(t.all, t.known_bytes);
     return status;
 }
