@@ -66,7 +66,7 @@ typedef struct pw_side {
     uint64_t channel;   /* of the blocks of an exchange, each of which goes from its sender's buffer straight to its
                            receiver's (pw_message.channel); 0: MPI may pass blocks on to other ranks */
     bool once;          /* as pw_message.once, with a channel */
-    bool computes;      /* MPI computes with the elements, so it gets the program's type (reduction.c) */
+    bool computes;      /* MPI computes with the elements, so it gets the program's type (hooks_collective.c) */
 } pw_side;
 
 typedef enum pw_collective_family {

@@ -22,7 +22,6 @@
 #include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/stats/stats.h"
-#include "runtime/mpi/stats/trace.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"

@@ -1,5 +1,5 @@
 /* What was noted of types, by canonical hash of the layout, in a map under one lock. */
-#include "runtime/mpi/stats/built.h"
+#include "runtime/mpi/stats/report.h"
 
 #include "frontend/mpi/decode.h"
 #include "frontend/mpi/describe.h"

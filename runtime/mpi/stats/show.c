@@ -2,7 +2,7 @@
  * Purpose: the packwright command prints what this process has to report. Data: none. Invariant: what is started ends
  * within a bounded time, and gets nothing that is preloaded here; no signal of a pipe can reach the program.
  */
-#include "runtime/mpi/stats/show.h"
+#include "runtime/mpi/stats/report.h"
 
 #include "base/clock.h"
 #include "base/env.h"

@@ -12,11 +12,7 @@
 #include "base/report_endings.h"
 #include "frontend/ddt/ddt.h"
 #include "runtime/engine/gpu/layout.h"
-#include "runtime/mpi/stats/built.h"
 #include "runtime/mpi/stats/report.h"
-#include "runtime/mpi/stats/show.h"
-#include "runtime/mpi/stats/trace.h"
-#include "runtime/mpi/stats/unfreed.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 

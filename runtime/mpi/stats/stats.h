@@ -6,6 +6,8 @@
 #ifndef PW_RUNTIME_STATS_H
 #define PW_RUNTIME_STATS_H
 
+#include <stdbool.h>
+
 /* Notes when the program began to use MPI, and says so if no report has the name that was given. */
 void pw_stats_start(void);
 
@@ -21,6 +23,9 @@ void pw_stats_report_world(void);
 
 /* Reports this process alone, where there is no world, as after sessions. The file's name then tells the process. */
 void pw_stats_report_process(void);
+
+/* Whether PACKWRIGHT_TRACE asks for a trace. */
+bool pw_trace_is_on(void);
 
 /* Forgets what is kept for reports. */
 void pw_stats_close(void);

@@ -2,7 +2,8 @@
  * Purpose: PACKWRIGHT_TRACE, every committed type in the datatype language. Data: none of its own. Invariant: the file
  * is replaced whole, by one process alone.
  */
-#include "runtime/mpi/stats/trace.h"
+#include "runtime/mpi/stats/report.h"
+#include "runtime/mpi/stats/stats.h"
 
 #include "base/env.h"
 #include "base/log.h"

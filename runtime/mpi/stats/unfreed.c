@@ -2,11 +2,10 @@
  * Purpose: types that the program has not freed, a row for each place that makes them. Data: rows of bounded number.
  * Invariant: the last row takes what finds no other, so that the sum is right.
  */
-#include "runtime/mpi/stats/unfreed.h"
+#include "runtime/mpi/stats/report.h"
 
 #include "frontend/mpi/describe.h"
 #include "runtime/mpi/entry/calls.h"
-#include "runtime/mpi/stats/built.h"
 #include "runtime/mpi/types/origin.h"
 
 #include <stdio.h>
