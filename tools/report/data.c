@@ -3,6 +3,7 @@
 
 #include "tools/report/numbers.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 bool pw_data_has(pw_data of, const char *name)
@@ -34,6 +35,14 @@ const char *pw_data_text(pw_data of, const char *name)
     pw_data v = pw_json_member(of, name, PW_JSON_STRING);
 
     return v ? v->text : "";
+}
+
+pw_hash pw_data_hash(pw_data of, const char *name)
+{
+    pw_hash hash = {0, 0};
+
+    sscanf(pw_data_text(of, name), "%16" SCNx64 "%16" SCNx64, &hash.hi, &hash.lo);
+    return hash;
 }
 
 pw_data pw_data_object(pw_data of, const char *name)

@@ -3,6 +3,7 @@
 #ifndef PW_TOOLS_REPORT_DATA_H
 #define PW_TOOLS_REPORT_DATA_H
 
+#include "base/hash.h"
 #include "base/json_read.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@ int64_t pw_data_whole(pw_data of, const char *name);
 double pw_data_ns(pw_data of, const char *name);
 bool pw_data_has(pw_data of, const char *name); /* a number */
 const char *pw_data_text(pw_data of, const char *name);
+pw_hash pw_data_hash(pw_data of, const char *name);
 pw_data pw_data_object(pw_data of, const char *name);
 pw_data pw_data_first(pw_data of, const char *name); /* the first element of an array; NULL: there is none */
 

@@ -5,6 +5,7 @@
 #include "base/report_endings.h"
 #include "tools/command.h"
 #include "tools/input/source.h"
+#include "tools/report/merged.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 enum { MOST_BYTES = 1 << 30 };
 
-typedef enum form { PAGE, TABLE, ALL } form;
+typedef enum form { PAGE, TABLE, ALL, DATA, TRACE } form;
 
 static void write_form(FILE *out, pw_data report, form it)
 {
@@ -29,26 +30,53 @@ static void write_form(FILE *out, pw_data report, form it)
     pw_places_free(&places);
 }
 
-/* Parses data, and writes a form of them as a text, malloc'ed. */
-static bool render(const pw_source *source, form it, char **text, size_t *size)
+/* Writes the trace of processes, or their merged data. */
+static void write_merged(FILE *out, pw_data processes, form it)
+{
+    pw_report merged;
+
+    pw_report_merge(&merged, processes);
+    (it == TRACE ? pw_report_put_trace : pw_report_put_data)(out, &merged);
+    pw_report_free(&merged);
+}
+
+static pw_status parse(const pw_source *source, const char *text, size_t size, form it, pw_arena *arena, pw_data *out)
+{
+    pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
+    pw_status status = arena ? pw_json_parse(text, size, arena, out, &diag) : PW_ERR_NOMEM;
+
+    if (status == PW_OK && !pw_report_is_raw(*out) && !pw_json_member(*out, "by_rank", PW_JSON_ARRAY))
+        status = pw_diag_set(&diag, PW_ERR_INVALID, "this is no report of a run (packwright run --report=FILE.json)");
+    if (status == PW_OK && it == TRACE && !pw_report_is_raw(*out))
+        status = pw_diag_set(&diag, PW_ERR_INVALID, "these data are merged: a trace is made in the run (PACKWRIGHT_TRACE)");
+    if (status != PW_OK)
+        pw_source_error(source, source->text, &diag);
+    return status;
+}
+
+/* Parses data, and writes a form of them as a text, malloc'ed. Data of processes become those of a run first. */
+static bool render(const pw_source *source, const char *from, size_t bytes, form it, char **text, size_t *size)
 {
     pw_arena *arena = pw_arena_create();
-    pw_data report = NULL;
-    pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
-    bool is_report = arena && pw_json_parse(source->text, source->size, arena, &report, &diag) == PW_OK;
-    FILE *out;
+    pw_data data = NULL;
+    FILE *out = parse(source, from, bytes, it, arena, &data) == PW_OK ? open_memstream(text, size) : NULL;
+    bool is_raw = out && pw_report_is_raw(data), made;
 
-    if (is_report && !pw_json_member(report, "by_rank", PW_JSON_ARRAY)) {
-        pw_diag_set(&diag, PW_ERR_INVALID, "this is no report of a run (packwright run --report=FILE.json)");
-        is_report = false;
-    }
-    if (!is_report)
-        pw_source_error(source, source->text, &diag);
-    out = is_report ? open_memstream(text, size) : NULL;
-    if (out)
-        write_form(out, report, it);
+    if (is_raw)
+        write_merged(out, data, it);
+    else if (out && it < DATA)
+        write_form(out, data, it);
+    else if (out)
+        fwrite(from, 1, bytes, out);
     pw_arena_destroy(arena);
-    return out && fclose(out) == 0;
+    made = out && fclose(out) == 0;
+    if (made && is_raw && it < DATA) {
+        char *merged = *text;
+
+        made = render(source, merged, *size, it, text, size);
+        free(merged);
+    }
+    return made;
 }
 
 /* Makes a form of a file of data: a page in a file, or one for the screen on stdout, by one write. */
@@ -62,7 +90,7 @@ static bool make(const char *command, const char *data, form it, const char *pag
 
     if (!pw_source_read(data, MOST_BYTES, &source))
         return false;
-    made = render(&source, it, &text, &size);
+    made = render(&source, source.text, source.size, it, &text, &size);
     if (made && it != PAGE)
         made = pw_write_all(STDOUT_FILENO, text, size);
     else if (made && pw_replace_file(page, text, size, &diag) != PW_OK)
@@ -141,6 +169,10 @@ static int run(int argc, char **argv)
             it = TABLE;
         else if (!strcmp(argv[i], "--stats=all"))
             it = ALL;
+        else if (!strcmp(argv[i], "--data"))
+            it = DATA;
+        else if (!strcmp(argv[i], "--trace"))
+            it = TRACE;
         else if ((*argv[i] == '-' && argv[i][1]) || data)
             return pw_wrong_argument(&pw_command_report, argv[i]);
         else
@@ -149,7 +181,7 @@ static int run(int argc, char **argv)
     if (!data)
         return pw_usage_error(&pw_command_report, "no report (packwright run --report=FILE.json writes one)");
     if (page && it != PAGE)
-        return pw_usage_error(&pw_command_report, "-o names a page; --stats prints a table");
+        return pw_usage_error(&pw_command_report, "-o names a page; --stats, --data and --trace print");
     if (!page && it == PAGE && name_page(data, beside, sizeof beside) != PW_EXIT_OK)
         return PW_EXIT_USAGE;
     return make("report", data, it, page ? page : beside) ? PW_EXIT_OK : PW_EXIT_FAILURE;
@@ -158,14 +190,16 @@ static int run(int argc, char **argv)
 const pw_command pw_command_report = {
     "report", "show what was done in a run, as a page or a table",
     "usage: packwright report FILE.json [-o FILE.html]\n"
-    "       packwright report FILE.json --stats[=all]\n\n"
+    "       packwright report FILE.json --stats[=all]|--data|--trace\n\n"
     "Shows the data that `packwright run --report=FILE.json` (PACKWRIGHT_REPORT) has written: as a page, one file "
     "that\n"
     "loads nothing, or as the table that `packwright run --stats` prints. FILE - is standard input. Where types were\n"
     "made is said by lines of source if the program is here, as it was, and has debug information.\n\n"
     "  -o FILE       the page (default: the name of the data, with .html)\n"
     "  --stats       print the types that took longest to pack, on a screen\n"
-    "  --stats=all   print of every type what was done with it, and why\n\n"
+    "  --stats=all   print of every type what was done with it, and why\n"
+    "  --data        print the data of all processes merged, where a run without this command has left them apart\n"
+    "  --trace       print the types of such data, as PACKWRIGHT_TRACE writes them\n\n"
     "Exit status: 0; 1 when the data are none of a run or the page cannot be written; 2 when the command line is\n"
     "wrong.\n",
     run};

@@ -13,18 +13,19 @@
 #include "next.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BUILT = 1 << 16 }; /* each process notes at most so many layouts */
+enum { MOST_BUILT = 1 << 16 /* layouts that a process notes at most */, PLACES = 3, NAMES = 64 };
 
 typedef struct built {
-    char text[PW_STATS_DDT];
-    const void *made[PW_STATS_PLACES]; /* NULL: no further place is known */
-    char names[PW_STATS_NAME];         /* with commas */
+    char text[PW_BUILT_TEXT];
+    const void *made[PLACES]; /* NULL: no further place is known */
+    char names[NAMES];         /* with commas */
     int64_t commits;
 } built;
 
@@ -38,9 +39,9 @@ static void add_place(built *it, const void *place)
 {
     int i = 0;
 
-    while (i < PW_STATS_PLACES && it->made[i] && it->made[i] != place)
+    while (i < PLACES && it->made[i] && it->made[i] != place)
         i++;
-    if (i < PW_STATS_PLACES)
+    if (i < PLACES)
         it->made[i] = place;
 }
 
@@ -61,7 +62,7 @@ static bool is_described(pw_hash layout)
 static void note(pw_layout *layout, MPI_Datatype type)
 {
     const void *place = pw_origin_of(type);
-    char text[PW_STATS_DDT] = "";
+    char text[PW_BUILT_TEXT] = "";
     built *it;
 
     if (!is_described(layout->hash))
@@ -106,14 +107,14 @@ static bool has_name(const char *list, const char *name)
 }
 
 /* Appends a name to the list if it fits. The first one is cut if it does not. */
-static void append(char text[PW_STATS_NAME], const char *name)
+static void append(char text[NAMES], const char *name)
 {
     size_t used = strlen(text), n = strlen(name);
     const char *comma = used ? ", " : "";
 
-    if (used && used + n + 3 > PW_STATS_NAME)
+    if (used && used + n + 3 > NAMES)
         return;
-    n = n < PW_STATS_NAME - 1 ? n : PW_STATS_NAME - 1;
+    n = n < NAMES - 1 ? n : NAMES - 1;
     memcpy(text + used, comma, strlen(comma));
     used += strlen(comma);
     memcpy(text + used, name, n);
@@ -149,34 +150,46 @@ void pw_built_start(void)
         pw_registry_observe(note);
 }
 
-void pw_built_locate(const void *address, pw_stats_place *out)
+/* False: it is not known. */
+static bool put_place(pw_json *json, const void *address)
 {
     const char *call = (const char *)address - 1; /* the address of a return lies behind the call */
     struct link_map *map = NULL;
+    char program[4096] = "", offset[24];
     Dl_info info;
 
-    if (!dladdr1(call, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname || !map)
-        return;
+    if (!address || !dladdr1(call, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname || !map)
+        return false;
     /* The program itself has the name by which it was started, which need not be a path. */
-    if (*map->l_name)
-        snprintf(out->module, sizeof out->module, "%s", map->l_name);
-    else if (readlink("/proc/self/exe", out->module, sizeof out->module - 1) < 0)
-        return;
-    out->offset = (uint64_t)((uintptr_t)call - (uintptr_t)map->l_addr);
+    if (!*map->l_name && readlink("/proc/self/exe", program, sizeof program - 1) < 0)
+        return false;
+    snprintf(offset, sizeof offset, "0x%" PRIx64, (uint64_t)((uintptr_t)call - (uintptr_t)map->l_addr));
+    pw_json_open(json, NULL, '{');
+    pw_json_string(json, "module", *map->l_name ? map->l_name : program);
+    pw_json_string(json, "offset", offset);
+    pw_json_close(json, '}');
+    return true;
 }
 
-void pw_built_take(pw_stats_record *record)
+void pw_built_put_places(pw_json *json, const void *const *returns, int n)
+{
+    pw_json_open(json, "made_at", '[');
+    for (int i = 0; i < n && put_place(json, returns[i]); i++)
+        ;
+    pw_json_close(json, ']');
+}
+
+void pw_built_put(pw_json *json, pw_hash layout)
 {
     const built *it;
 
     pthread_mutex_lock(&all.lock);
-    it = pw_hash_map_get(&all.by_layout, record->hash);
+    it = pw_hash_map_get(&all.by_layout, layout);
     if (it) {
-        memcpy(record->built, it->text, sizeof it->text);
-        memcpy(record->name, it->names, sizeof it->names);
-        record->commits = it->commits;
-        for (int i = 0; i < PW_STATS_PLACES && it->made[i]; i++)
-            pw_built_locate(it->made[i], &record->made[i]);
+        pw_json_string(json, "built", it->text);
+        pw_json_string(json, "name", it->names);
+        pw_json_int(json, "commits", it->commits);
+        pw_built_put_places(json, it->made, PLACES);
     }
     pthread_mutex_unlock(&all.lock);
 }

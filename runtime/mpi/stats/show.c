@@ -1,5 +1,5 @@
 /*
- * Purpose: the packwright command prints what this process has to report. Data: none. Invariant: what is started ends
+ * Purpose: the packwright command makes what is shown of this process's data. Data: none. Invariant: what is started ends
  * within a bounded time, and gets nothing that is preloaded here; no signal of a pipe can reach the program.
  */
 #include "runtime/mpi/stats/report.h"
@@ -65,12 +65,11 @@ static char *keep(const char *name, char *room, size_t size)
     return value ? room : NULL;
 }
 
-/* Starts the command with the data as its input, and its output on stderr. */
-static bool start(const char *command, int data, bool all, pid_t *pid)
+/* Starts the command with the data as its input. */
+static bool start(const char *command, int data, const char *option, int out, pid_t *pid)
 {
     char path[8192], libraries[8192];
-    char *argv[] = {(char *)command, (char[]){"report"}, (char[]){"-"},
-                    all ? (char[]){"--stats=all"} : (char[]){"--stats"}, NULL};
+    char *argv[] = {(char *)command, (char[]){"report"}, (char[]){"-"}, (char *)option, NULL};
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL, NULL, NULL};
     posix_spawn_file_actions_t actions;
     int n = 1, error;
@@ -80,7 +79,7 @@ static bool start(const char *command, int data, bool all, pid_t *pid)
     environment[n] = keep("LD_LIBRARY_PATH", libraries, sizeof libraries);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, data, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     error = posix_spawn(pid, command, &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     return error == 0;
@@ -104,14 +103,14 @@ static bool wait_for(pid_t pid)
     return ended < 0 ? errno == ECHILD : WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-bool pw_show(const char *data, size_t size, bool all)
+bool pw_show(const char *data, size_t size, const char *option, int out)
 {
     char command[PATH_MAX + 32];
     int fd = find_command(command) ? memfd_create("packwright-report", MFD_CLOEXEC) : -1;
     bool shown = false;
     pid_t pid;
 
-    if (fd >= 0 && pw_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 && start(command, fd, all, &pid))
+    if (fd >= 0 && pw_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 && start(command, fd, option, out, &pid))
         shown = wait_for(pid);
     if (fd >= 0)
         close(fd);

@@ -2,78 +2,63 @@
  * Purpose: types that the program has not freed, a row for each place that makes them. Data: rows of bounded number.
  * Invariant: the last row takes what finds no other, so that the sum is right.
  */
-#include "runtime/mpi/stats/report.h"
-
 #include "frontend/mpi/describe.h"
 #include "runtime/mpi/entry/calls.h"
+#include "runtime/mpi/stats/report.h"
 #include "runtime/mpi/types/origin.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ROWS = 64 };
 
-static int by_place(const void *a, const void *b)
-{
-    const pw_stats_record *x = a, *y = b;
-    int order = strcmp(x->built, y->built);
+typedef struct row {
+    char built[PW_BUILT_TEXT];
+    const void *made; /* the address of the commit's return; NULL: not known */
+    int64_t types;
+} row;
 
-    if (!order)
-        order = strcmp(x->made[0].module, y->made[0].module);
-    return order ? order : (x->made[0].offset > y->made[0].offset) - (x->made[0].offset < y->made[0].offset);
-}
+typedef struct rows {
+    int n;
+    row at[MOST_ROWS];
+} rows;
 
 /* The last row takes all types for which there is no other. */
 static void take(void *arg, MPI_Datatype type, const void *caller)
 {
-    pw_stats_list *rows = arg;
-    pw_stats_record row = {.ranks = 1, .unfreed = 1}, *like = rows->at, *end = like + rows->n;
+    rows *all = arg;
+    row now = {.types = 1};
+    int i = 0;
 
-    if (rows->n < MOST_ROWS - 1) {
-        pw_mpi_describe(type, row.built, sizeof row.built);
-        pw_built_locate(caller, &row.made[0]);
+    if (all->n < MOST_ROWS - 1) {
+        pw_mpi_describe(type, now.built, sizeof now.built);
+        now.made = caller;
     }
-    if (!*row.built)
-        snprintf(row.built, sizeof row.built, "other types");
-    while (like < end && by_place(like, &row))
-        like++;
-    if (like < end)
-        like->unfreed++;
-    else if ((like = pw_stats_list_add(rows)))
-        memcpy(like, &row, sizeof row);
+    if (!*now.built)
+        snprintf(now.built, sizeof now.built, "other types");
+    while (i < all->n && (all->at[i].made != now.made || strcmp(all->at[i].built, now.built) != 0))
+        i++;
+    if (i < all->n)
+        all->at[i].types++;
+    else if (i < MOST_ROWS)
+        all->at[all->n++] = now;
 }
 
-void pw_unfreed_take(pw_stats_list *rows)
+void pw_unfreed_put(pw_json *json)
 {
     /* MPI ends the program that asks it about a type which was freed past this library. */
     static const char *const symbols[] = {"MPI_Type_free", NULL};
     static pw_calls freeing = {.symbols = symbols};
+    rows *all = pw_calls_are_ours(&freeing) ? calloc(1, sizeof *all) : NULL;
 
-    if (pw_calls_are_ours(&freeing))
-        pw_origin_each(take, rows);
-}
-
-static void add(void *kept, const void *next)
-{
-    pw_stats_record *to = kept;
-    const pw_stats_record *from = next;
-
-    to->unfreed += from->unfreed;
-    to->ranks += from->ranks;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const pw_stats_record *x = a, *y = b;
-
-    if (x->unfreed != y->unfreed)
-        return x->unfreed < y->unfreed ? 1 : -1;
-    return by_place(a, b);
-}
-
-void pw_unfreed_merge(pw_stats_list *rows)
-{
-    pw_stats_list_sort(rows, by_place);
-    pw_stats_list_merge(rows, by_place, add);
-    pw_stats_list_sort(rows, by_number);
+    if (all)
+        pw_origin_each(take, all);
+    for (int i = 0; all && i < all->n; i++) {
+        pw_json_open(json, NULL, '{');
+        pw_json_string(json, "built", all->at[i].built);
+        pw_built_put_places(json, &all->at[i].made, 1);
+        pw_json_int(json, "types", all->at[i].types);
+        pw_json_close(json, '}');
+    }
+    free(all);
 }

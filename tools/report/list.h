@@ -1,6 +1,6 @@
-/* Lists of what is reported: they grow by one item at a time, and those of all ranks are merged. */
-#ifndef PW_RUNTIME_STATS_LIST_H
-#define PW_RUNTIME_STATS_LIST_H
+/* Lists of what ranks report: they grow by one item at a time, and are merged. */
+#ifndef PW_TOOLS_REPORT_LIST_H
+#define PW_TOOLS_REPORT_LIST_H
 
 #include "base/grow.h"
 

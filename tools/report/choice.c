@@ -1,8 +1,10 @@
 /*
- * Purpose: what sites chose, in a form that ranks can merge and people read. Data: records that are copied from sites.
+ * Purpose: what sites chose, in a form that ranks can merge and people read. Data: records that are read from sites.
  * Invariant: savings count only what trials have timed.
  */
-#include "runtime/mpi/stats/choice.h"
+#include "tools/report/choice.h"
+
+#include "runtime/choice/way.h"
 
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
 
@@ -16,31 +18,29 @@ const char *const pw_stats_memories[] = {"host memory", "GPU memory"};
 
 _Static_assert(sizeof pw_stats_kinds / sizeof *pw_stats_kinds == PW_CALL_KINDS, "every kind has a name");
 
-bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out)
+void pw_stats_choice_read(pw_stats_choice *choice, pw_data site)
 {
-    int64_t uses = 0;
+    pw_data ways = pw_data_object(site, "ways");
+    double native = pw_data_number(pw_data_object(ways, pw_stats_strategies[pw_way_left]), "tried");
 
-    *out = (pw_stats_choice){.hash = d->example,
-                             .low = d->key.size > 0 ? pw_site_most((uint16_t)(d->key.size - 1)) : 0,
-                             .high = pw_site_most(d->key.size),
-                             .kind = d->key.kind,
-                             .memory = (d->key.place & 0xffff) != 0};
-    for (int id = 0; id < d->ways && id < PW_STRATEGY_COUNT; id++) {
-        const pw_site_cell *from = &d->cells[id];
-        pw_stats_cell *to = &out->cells[id];
-        float total = from->total, tried = from->tried;
-        bool can = total >= 0;
+    *choice = (pw_stats_choice){.hash = pw_data_hash(site, "hash"),
+                                .low = pw_data_whole(site, "low"),
+                                .high = pw_data_whole(site, "high"),
+                                .kind = (int32_t)pw_data_whole(site, "kind"),
+                                .memory = (int32_t)pw_data_whole(site, "memory")};
+    for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
+        pw_data way = pw_data_object(ways, pw_stats_strategies[id]);
+        double tried = pw_data_number(way, "tried");
+        bool can = pw_data_has(way, "total");
 
-        *to = (pw_stats_cell){.uses = from->uses,
-                              .total = can ? (double)total : 0,
-                              .ranks = can,
-                              .tries = tried > 0,
-                              .tried = (double)tried};
-        uses += to->uses;
+        choice->cells[id] = (pw_stats_cell){.uses = pw_data_whole(way, "uses"),
+                                            .total = pw_data_number(way, "total"),
+                                            .ranks = can,
+                                            .tries = tried > 0,
+                                            .tried = tried};
         if (id != pw_way_left)
-            pw_stats_saved_count(&out->saved, to->uses, d->cells[pw_way_left].tried, tried);
+            pw_stats_saved_count(&choice->saved, choice->cells[id].uses, native, tried);
     }
-    return uses > 0;
 }
 
 /* ---- what was saved ------------------------------------------------------------------------------------------- */

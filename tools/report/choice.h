@@ -1,13 +1,14 @@
 /*
- * Which strategies the messages of a layout took, and why: records of runtime/choice/site.h as they travel
- * between the ranks of one job (same binary, same representation), and merged. Times are nanoseconds.
+ * Which strategies the messages of a layout took, and why: sites of ranks (runtime/choice/site.h), merged. Times are
+ * nanoseconds.
  */
-#ifndef PW_RUNTIME_STATS_CHOICE_H
-#define PW_RUNTIME_STATS_CHOICE_H
+#ifndef PW_TOOLS_REPORT_CHOICE_H
+#define PW_TOOLS_REPORT_CHOICE_H
 
-#include "runtime/choice/site.h"
-#include "runtime/mpi/stats/list.h"
-#include "runtime/mpi/strategy/strategy.h"
+#include "base/hash.h"
+#include "base/strategy_table.h"
+#include "tools/report/data.h"
+#include "tools/report/list.h"
 
 typedef struct pw_stats_cell {
     int64_t uses;
@@ -42,8 +43,8 @@ typedef struct pw_stats_choice {
     pw_stats_cell cells[PW_STRATEGY_COUNT];
 } pw_stats_choice;
 
-/* Fills a record from a decision. False: the decision has never been used. */
-bool pw_stats_choice_take(const pw_site *d, pw_stats_choice *out);
+/* Reads what one rank has of a site. */
+void pw_stats_choice_read(pw_stats_choice *choice, pw_data site);
 
 /* The strategy that most of the messages took. */
 int pw_stats_choice_most_used(const pw_stats_choice *choice);
