@@ -32,7 +32,8 @@ static inline void pw_stats_list_sort(pw_stats_list *l, pw_stats_order *order)
 }
 
 /* Adds each item to the one before it unless the two differ. */
-static inline void pw_stats_list_merge(pw_stats_list *l, pw_stats_order *differ, void (*add)(void *to, const void *from))
+static inline void pw_stats_list_merge(pw_stats_list *l, pw_stats_order *differ,
+                                       void (*add)(void *to, const void *from))
 {
     char *kept = l->at, *next = kept;
 

@@ -100,7 +100,8 @@ int64_t pw_stats_accesses(const pw_stats_record *r)
 
 const char *pw_stats_transfer_word(int of, int direction)
 {
-    static const char *const words[PW_STATS_BELONGINGS][PW_STATS_BOTH] = {{"sends", "receives"}, {"puts", "gets"}, {"writes", "reads"}};
+    static const char *const words[PW_STATS_BELONGINGS][PW_STATS_BOTH] = {
+        {"sends", "receives"}, {"puts", "gets"}, {"writes", "reads"}};
 
     return words[of][direction];
 }

@@ -8,8 +8,8 @@
 enum { PW_STATS_MESSAGES, PW_STATS_WINDOWS, PW_STATS_FILES, PW_STATS_BELONGINGS, PW_STATS_BOTH = 2 };
 
 /* X(name): what is summed over ranks, by the names in their data. Uses of the layout as the engine counts them, and the
- * bytes of its transfers (moved); ranks with the layout, and those that compiled or loaded its kernel, or could not; types
- * with the layout that were committed. */
+ * bytes of its transfers (moved); ranks with the layout, and those that compiled or loaded its kernel, or could not;
+ * types with the layout that were committed. */
 #define PW_STATS_SUMS(X) \
     X(packs)             \
     X(unpacks)           \

@@ -48,7 +48,8 @@ static pw_status parse(const pw_source *source, const char *text, size_t size, f
     if (status == PW_OK && !pw_report_is_raw(*out) && !pw_json_member(*out, "by_rank", PW_JSON_ARRAY))
         status = pw_diag_set(&diag, PW_ERR_INVALID, "this is no report of a run (packwright run --report=FILE.json)");
     if (status == PW_OK && it == TRACE && !pw_report_is_raw(*out))
-        status = pw_diag_set(&diag, PW_ERR_INVALID, "these data are merged: a trace is made in the run (PACKWRIGHT_TRACE)");
+        status =
+            pw_diag_set(&diag, PW_ERR_INVALID, "these data are merged: a trace is made in the run (PACKWRIGHT_TRACE)");
     if (status != PW_OK)
         pw_source_error(source, source->text, &diag);
     return status;

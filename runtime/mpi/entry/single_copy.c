@@ -43,8 +43,9 @@ static ssize_t read_by_system(pid_t pid, const struct iovec *local, unsigned lon
 /* ---- whose read it is -------------------------------------------------------------------------------------------- */
 
 /* The libraries that read for MPIs: the family of MPICH, UCX, libfabric, ParaStation, Open MPI. */
-static const char *const readers[] = {"libmpi",        "libmpich",    "libuct_cma",   "libfabric",   "libshm-fi", "libpscom4",
-                                      "mca_btl_vader", "mca_btl_sm",  "mca_smsc_cma", "libopen-pal", NULL};
+static const char *const readers[] = {"libmpi",    "libmpich",      "libuct_cma", "libfabric",    "libshm-fi",
+                                      "libpscom4", "mca_btl_vader", "mca_btl_sm", "mca_smsc_cma", "libopen-pal",
+                                      NULL};
 
 /* Returns whether one of these libraries contains this code. glibc finds the library without a lock, even in signal
  * handlers. */

@@ -188,8 +188,8 @@ static void gather_reads(const pw_batch *b)
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
 }
 
-/* Has MPI complete claimed operations: MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: the program wants no
- * statuses. */
+/* Has MPI complete claimed operations: MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: the program wants
+ * no statuses. */
 static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
 {
     bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored, doubt = is_in_doubt(b);

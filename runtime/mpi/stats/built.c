@@ -25,7 +25,7 @@ enum { MOST_BUILT = 1 << 16 /* layouts that a process notes at most */, PLACES =
 typedef struct built {
     char text[PW_BUILT_TEXT];
     const void *made[PLACES]; /* NULL: no further place is known */
-    char names[NAMES];         /* with commas */
+    char names[NAMES];        /* with commas */
     int64_t commits;
 } built;
 

@@ -45,8 +45,8 @@ void pw_unfreed_put(pw_json *json);
 
 /* ---- show.c ------------------------------------------------------------------------------------------------------ */
 
-/* Has the packwright command beside this library make a form of the data, by an option of `packwright report`, and print
- * it to a file. Returns false if it has not: there is no such command, or it fails, or takes too long. */
+/* Has the packwright command beside this library make a form of the data, by an option of `packwright report`, and
+ * print it to a file. Returns false if it has not: there is no such command, or it fails, or takes too long. */
 bool pw_show(const char *data, size_t size, const char *option, int out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Purpose: the packwright command makes what is shown of this process's data. Data: none. Invariant: what is started ends
- * within a bounded time, and gets nothing that is preloaded here; no signal of a pipe can reach the program.
+ * Purpose: the packwright command makes what is shown of this process's data. Data: none. Invariant: what is started
+ * ends within a bounded time, and gets nothing that is preloaded here; no signal of a pipe can reach the program.
  */
 #include "runtime/mpi/stats/report.h"
 

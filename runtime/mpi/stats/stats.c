@@ -1,6 +1,6 @@
 /*
- * The data of this process, or gathered from all ranks at rank 0, where MPI still works, and what is made of them by the
- * packwright command. Without memory a report is shorter; the program goes on.
+ * The data of this process, or gathered from all ranks at rank 0, where MPI still works, and what is made of them by
+ * the packwright command. Without memory a report is shorter; the program goes on.
  */
 #include "runtime/mpi/stats/stats.h"
 
@@ -269,8 +269,8 @@ static bool gather(text *t, MPI_Comm comm, int rank, int nranks)
         ok = make_room(t, lengths, lengths + nranks, nranks);
     PMPI_Bcast(&ok, 1, MPI_INT, 0, comm);
     if (ok)
-        ok = PMPI_Gatherv(rank == 0 ? MPI_IN_PLACE : t->at, mine, MPI_BYTE, t->at, lengths, lengths ? lengths + nranks : NULL,
-                          MPI_BYTE, 0, comm) == MPI_SUCCESS;
+        ok = PMPI_Gatherv(rank == 0 ? MPI_IN_PLACE : t->at, mine, MPI_BYTE, t->at, lengths,
+                          lengths ? lengths + nranks : NULL, MPI_BYTE, 0, comm) == MPI_SUCCESS;
     free(lengths);
     return ok;
 }

@@ -70,7 +70,8 @@ bool pw_look_read(MPI_Datatype type, pw_hash *out)
         PMPI_Type_get_true_extent_x(type, &lowest, &extent) != MPI_SUCCESS || size <= 0 || extent <= 0)
         return false;
     blocks = blocks_of(type);
-    *out = blocks ? pw_hash_mix((pw_hash){blocks, 0}, (pw_hash){pw_site_size((int64_t)size), pw_site_size((int64_t)extent)})
+    *out = blocks ? pw_hash_mix((pw_hash){blocks, 0},
+                                (pw_hash){pw_site_size((int64_t)size), pw_site_size((int64_t)extent)})
                   : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});
     return true;
 }
