@@ -22,11 +22,14 @@ int pw_mpi_error(pw_status status)
     return MPI_ERR_UNKNOWN;
 }
 
+int pw_mpi_report(MPI_Comm comm, int error)
+{
+    if (error != MPI_SUCCESS)
+        PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, error);
+    return error;
+}
+
 int pw_mpi_fail(MPI_Comm comm, pw_status status)
 {
-    int error = pw_mpi_error(status);
-
-    if (error != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(comm, error);
-    return error;
+    return pw_mpi_report(comm, pw_mpi_error(status));
 }

@@ -8,9 +8,10 @@
 /* Returns the MPI error class that describes `status` best; MPI_SUCCESS for PW_OK. */
 int pw_mpi_error(pw_status status);
 
-/* Reports a failure of the runtime as a failure of the call on `comm`: calls the error handler of `comm`, and returns
- * the error code for the call to return if the handler comes back. For PW_OK it calls no handler and returns
- * MPI_SUCCESS. */
+/* Calls the error handler of `comm`, or for MPI_COMM_NULL that of MPI_COMM_SELF, and returns the error code, for the
+ * call to return if the handler comes back. Does nothing else for MPI_SUCCESS. */
+int pw_mpi_report(MPI_Comm comm, int error);
+/* Does the same for a failure of the runtime. */
 int pw_mpi_fail(MPI_Comm comm, pw_status status);
 
 #endif

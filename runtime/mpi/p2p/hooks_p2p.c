@@ -66,9 +66,7 @@ SEND(Rsend, true)
 
 static int unpack(pw_staging *s, int grain, const MPI_Status *status, MPI_Comm comm)
 {
-    int rc = pw_received_unpack(s, grain, status);
-
-    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
+    return pw_mpi_report(comm, pw_received_unpack(s, grain, status));
 }
 
 /* A send has waited for this receive. */

@@ -2,6 +2,7 @@
  * The hooks of calls on single requests: completion, start, free. Requests without a pending operation go to MPI with
  * the caller's own arguments.
  */
+#include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
 
@@ -19,7 +20,7 @@ static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, in
     if (rc == MPI_SUCCESS) {
         pw_pending_free_once(p, request, false);
         rc = pw_pending_settle(p, status, &comm);
-        return rc == MPI_SUCCESS ? rc : pw_pending_report(comm, rc);
+        return pw_mpi_report(comm, rc);
     }
     if (pw_is_over(p, *request, !pw_is_refusal(rc))) {
         pw_pending_free_once(p, request, true);

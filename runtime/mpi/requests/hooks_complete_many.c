@@ -7,6 +7,7 @@
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/mpi/entry/version.h"
+#include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
 
 #include "hooks.h"
@@ -55,29 +56,43 @@ static bool is_persistent(const pw_pending *p)
     return p->persistent || p->once;
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------- */
+/* ---- settling ---------------------------------------------------------------------------------------------------- */
 
-/* Settles the operations when MPI has completed all, or has failed and completed some. */
-static int all_done(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int mpi_rc)
+/* A call that completes all requests, some, or one of them. The any-forms are some-forms of one place; `n` is how many
+ * were completed: MPI_UNDEFINED if no request was active. */
+typedef struct complete_call {
+    bool all, any, waits;
+    int n, *indices; /* of the completed requests; unless it completes all */
+    MPI_Status *statuses;
+} complete_call;
+
+/* Settles the operations that MPI has completed, or some of them when it has failed. The k-th status belongs to the
+ * request at indices[k]. */
+static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 {
+    bool well = mpi_rc == MPI_SUCCESS, refused = !well && pw_is_refusal(mpi_rc);
+    int rc = mpi_rc, next = 0, n = c->n == MPI_UNDEFINED || refused ? 0 : c->n;
     MPI_Comm comm = MPI_COMM_NULL;
-    bool refused = mpi_rc != MPI_SUCCESS && pw_is_refusal(mpi_rc);
-    int rc = mpi_rc, next = 0;
 
-    for (int i = 0; i < b->n && !refused; i++) {
-        pw_pending *p = b->ops[i];
-        int error;
+    for (int k = 0; k < n; k++) {
+        int i = c->all ? k : c->indices[k], error;
+        MPI_Status *status = &c->statuses[k];
 
-        if (mpi_rc == MPI_SUCCESS)
-            pw_batch_begin(b, i, b->n, NULL, statuses, &next);
-        if (!p || (mpi_rc != MPI_SUCCESS && !pw_is_over(p, requests[i], is_reported(&statuses[i]))))
+        if (well)
+            pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
+        if (i < 0 || i >= b->n || !b->ops[i] ||
+            (!well && (c->all || c->any) && !pw_is_over(b->ops[i], b->requests[i], c->any || is_reported(status))))
             continue;
-        error = pw_batch_settle(b, i, went_well(&statuses[i], mpi_rc) ? &statuses[i] : NULL, &comm);
+        error = pw_batch_settle(b, i, well || (!c->any && went_well(status, mpi_rc)) ? status : NULL, &comm);
         if (error != MPI_SUCCESS)
-            rc = fail_in_status(statuses, b->n, i, error, rc);
+            rc = c->any ? error : fail_in_status(c->statuses, n, k, error, rc);
     }
-    return rc != MPI_SUCCESS && mpi_rc == MPI_SUCCESS ? pw_pending_report(comm, rc) : rc;
+    if (!well && !c->all)
+        settle_unnamed(b, b->requests);
+    return rc != MPI_SUCCESS && well ? pw_mpi_report(comm, rc) : rc;
 }
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
 
 /*
  * MPI_Waitall of Open MPI 4.1 does not report errors of persistent requests if it writes statuses. A caller that
@@ -105,7 +120,7 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
             PMPI_Request_free(&requests[i]);
         failed = failed || fails;
     }
-    return failed ? pw_pending_report(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
+    return failed ? pw_mpi_report(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
 }
 
 /*
@@ -205,7 +220,9 @@ static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignor
         unmark_sources(b, b->requests, statuses, rc);
     if (forgets && rc == MPI_SUCCESS)
         rc = recover_errors(b, b->requests);
-    return rc != MPI_SUCCESS || !flag || *flag ? all_done(b, b->requests, statuses, rc) : rc;
+    return rc != MPI_SUCCESS || !flag || *flag
+               ? settle(b, &(complete_call){.all = true, .n = b->n, .statuses = statuses}, rc)
+               : rc;
 }
 
 static pw_verdict all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses, int *rc)
@@ -240,16 +257,8 @@ pw_verdict pw_hook_Testall(int count, MPI_Request *requests, int *flag, MPI_Stat
 
 /* ---- some, or any ----------------------------------------------------------------------------------------------- */
 
-/* A call that completes some requests, or one of them. The any-forms are some-forms of one place; `n` is how many were
- * completed: MPI_UNDEFINED if no request was active. */
-typedef struct some_call {
-    bool any, waits;
-    int n, *indices; /* of the completed requests */
-    MPI_Status *statuses;
-} some_call;
-
 /* Asks MPI, which waits or not. */
-static int ask(const pw_batch *b, some_call *c, bool waits)
+static int ask(const pw_batch *b, complete_call *c, bool waits)
 {
     int flag = 1, rc;
 
@@ -262,7 +271,7 @@ static int ask(const pw_batch *b, some_call *c, bool waits)
 }
 
 /* Tests the requests that MPI may complete. */
-static int test(pw_batch *b, some_call *c)
+static int test(pw_batch *b, complete_call *c)
 {
     bool hidden = pw_batch_hide(b);
     int rc = ask(b, c, false);
@@ -274,7 +283,7 @@ static int test(pw_batch *b, some_call *c)
 }
 
 /* Tests, or waits: by tests as long as MPI must not complete some of the requests. */
-static int test_or_wait(pw_batch *b, some_call *c)
+static int test_or_wait(pw_batch *b, complete_call *c)
 {
     if (!c->waits)
         return test(b, c);
@@ -288,30 +297,6 @@ static int test_or_wait(pw_batch *b, some_call *c)
     return ask(b, c, true);
 }
 
-/* The k-th status belongs to the request at indices[k]. */
-static int some_done(pw_batch *b, const some_call *c, int mpi_rc)
-{
-    bool well = mpi_rc == MPI_SUCCESS, refused = !well && pw_is_refusal(mpi_rc);
-    int rc = mpi_rc, next = 0, n = c->n == MPI_UNDEFINED || refused ? 0 : c->n;
-    MPI_Comm comm = MPI_COMM_NULL;
-
-    for (int k = 0; k < n; k++) {
-        int i = c->indices[k], error;
-
-        if (well)
-            pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
-        if (i < 0 || i >= b->n || !b->ops[i] || (!well && !pw_is_over(b->ops[i], b->requests[i], true) && c->any))
-            continue;
-        error = pw_batch_settle(b, i, well || (!c->any && went_well(&c->statuses[k], mpi_rc)) ? &c->statuses[k] : NULL,
-                                &comm);
-        if (error != MPI_SUCCESS)
-            rc = c->any ? error : fail_in_status(c->statuses, n, k, error, rc);
-    }
-    if (!well)
-        settle_unnamed(b, b->requests);
-    return rc != MPI_SUCCESS && well ? pw_pending_report(comm, rc) : rc;
-}
-
 /*
  * Completes an operation that has failed before MPI had it, in place of MPI, whose request for it is not active; or
  * asks MPI. *out: the index of an any-form, the count of another one.
@@ -319,7 +304,7 @@ static int some_done(pw_batch *b, const some_call *c, int mpi_rc)
 static pw_verdict some(bool any, bool waits, int count, MPI_Request *requests, int *out, int *flag, int *indices,
                        MPI_Status *statuses, int *rc)
 {
-    some_call c = {.any = any, .waits = waits, .n = MPI_UNDEFINED, .indices = indices, .statuses = statuses};
+    complete_call c = {.any = any, .waits = waits, .n = MPI_UNDEFINED, .indices = indices, .statuses = statuses};
     pw_verdict verdict;
     pw_batch b;
 
@@ -338,7 +323,7 @@ static pw_verdict some(bool any, bool waits, int count, MPI_Request *requests, i
         *indices = c.n = MPI_UNDEFINED;
         *rc = test_or_wait(&b, &c);
     }
-    *rc = some_done(&b, &c, *rc);
+    *rc = settle(&b, &c, *rc);
     pw_batch_close(&b);
     if (*rc == MPI_SUCCESS || c.n != MPI_UNDEFINED) {
         *out = any ? *indices : c.n;

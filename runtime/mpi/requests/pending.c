@@ -7,6 +7,7 @@
 
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/entry/calls.h"
+#include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/strategy/staging.h"
@@ -44,12 +45,6 @@ bool pw_pending_is_seen(void)
 
 /* ---- tracking and settling -------------------------------------------------------------------------------------- */
 
-int pw_pending_report(MPI_Comm comm, int error)
-{
-    PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, error);
-    return error;
-}
-
 static MPI_Comm comm_of(const pw_pending *p)
 {
     return __atomic_load_n(&p->comm, __ATOMIC_RELAXED);
@@ -86,8 +81,7 @@ static void finish_at_once(MPI_Request request, pw_pending *p)
 
     if (p->ops->complete && PMPI_Request_get_status(request, &done, &status) == MPI_SUCCESS)
         rc = complete(p, &status);
-    if (rc != MPI_SUCCESS)
-        pw_pending_report(comm_of(p), rc);
+    pw_mpi_report(comm_of(p), rc);
     p->ops->destroy(p);
 }
 
@@ -140,7 +134,7 @@ int pw_pending_settle_early(pw_pending *p, MPI_Status *status)
 {
     int rc = p->active ? complete(p, status) : MPI_SUCCESS;
 
-    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
+    return pw_mpi_report(comm_of(p), rc);
 }
 
 int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
@@ -202,7 +196,7 @@ int pw_pending_prepare(pw_pending *p)
     if (!p->persistent || p->active)
         return MPI_SUCCESS; /* an error of the program, which MPI reports */
     rc = p->ops->start ? p->ops->start(p) : MPI_SUCCESS;
-    return rc == MPI_SUCCESS ? rc : pw_pending_report(comm_of(p), rc);
+    return pw_mpi_report(comm_of(p), rc);
 }
 
 void pw_pending_started(pw_pending *p, MPI_Request request)

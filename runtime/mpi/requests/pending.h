@@ -143,9 +143,6 @@ bool pw_pending_begin_prepare(pw_pending *p);
 /* Takes a claimed operation out of the table and destroys it. */
 void pw_pending_drop(pw_pending *p);
 
-/* Calls the error handler of `comm`, and returns `error`. */
-int pw_pending_report(MPI_Comm comm, int error);
-
 /* The communicator is being freed: from now on, operations on it report errors to MPI_COMM_SELF. */
 void pw_pending_forget_comm(MPI_Comm comm);
 

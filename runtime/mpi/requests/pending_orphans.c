@@ -6,6 +6,7 @@
  * Each sweep tests all orphans that are receives, since the program may be about to learn that their message has come.
  * It tests a few in turn of the orphans that only hold memory.
  */
+#include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/pending.h"
 
@@ -104,8 +105,7 @@ static bool finish(pw_pending *p, bool wait)
     }
     atomic_fetch_sub_explicit(&pw_gate_unfinished, 1, memory_order_relaxed);
     rc = pw_pending_settle(p, rc == MPI_SUCCESS ? &status : NULL, &comm);
-    if (rc != MPI_SUCCESS)
-        pw_pending_report(comm, rc);
+    pw_mpi_report(comm, rc);
     return true;
 }
 

@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "base/replace.h"
 #include "base/report_endings.h"
+#include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/stats/report.h"
 #include "runtime/mpi/types/origin.h"
-#include "runtime/mpi/types/registry.h"
 
 #include <limits.h>
 #include <locale.h>
@@ -34,27 +34,12 @@ typedef struct text {
     size_t n;
 } text;
 
-/* Numbers are those of the C locale, whatever the program's is. */
-static locale_t take_locale(locale_t *own)
-{
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
-    *own = uselocale(c);
-    return c;
-}
-
-static void give_locale(locale_t c, locale_t own)
-{
-    uselocale(own);
-    if (c)
-        freelocale(c);
-}
-
-/* Returns what this process has to report; behind that of other ranks, with a comma. Nothing without memory. */
+/* Returns what this process has to report; behind that of other ranks, with a comma. Nothing without memory. Numbers
+ * are those of the C locale, whatever the program's is. */
 static text take_process(int rank)
 {
     text t = {NULL, 0};
-    locale_t own, c = take_locale(&own);
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
     FILE *out = open_memstream(&t.at, &t.n);
 
     if (out && rank > 0)
@@ -63,7 +48,9 @@ static text take_process(int rank)
         pw_report_put_process(out, rank, pw_clock_ns() - began);
     if (out && fclose(out) != 0)
         t.n = 0;
-    give_locale(c, own);
+    uselocale(own);
+    if (c)
+        freelocale(c);
     return t;
 }
 
@@ -115,8 +102,9 @@ static bool write_form(const text *data, const char *option, const char *path, c
     return form != MAP_FAILED;
 }
 
-/* Where there is no command, leaves the data for it. `path`: the file of the report; NULL: none. */
-static void leave_data(const text *data, const char *path, const char *option)
+/* Where there is no command, leaves the data for it. `path`: the file of the report; NULL: none. `is_there`: it has the
+ * data already. */
+static void leave_data(const text *data, const char *path, bool is_there, const char *option)
 {
     char own[128], host[64] = "host";
 
@@ -124,7 +112,7 @@ static void leave_data(const text *data, const char *path, const char *option)
         gethostname(host, sizeof host - 1);
         snprintf(own, sizeof own, "packwright-%s-%ld.json", host, (long)getpid());
     }
-    if (write_data(path ? path : own, data->at, data->n, "report"))
+    if (is_there || write_data(path ? path : own, data->at, data->n, "report"))
         pw_log(PW_LOG_WARN, "no packwright command beside this library; see the statistics by: packwright report %s %s",
                path ? path : own, option);
 }
@@ -136,16 +124,15 @@ static void report(const text *processes, const char *path, const char *trace)
                         : pw_env_choice(PW_ENV_STATS) == STATS_ALL ? "--stats=all"
                                                                    : "--stats";
     text data = data_of(processes);
-    const char *missed = NULL;
+    bool is_there = data.n > 0 && path && write_form(&data, "--data", path, "report");
+    const char *missed = data.n > 0 && path && !is_there ? "--data" : NULL;
 
-    if (data.n > 0 && path && !write_form(&data, "--data", path, "report"))
-        missed = "--data";
     if (data.n > 0 && trace && !write_form(&data, "--trace", trace, "trace"))
         missed = "--trace";
     if (data.n > 0 && shown && !pw_show(data.at, data.n, shown, STDERR_FILENO))
         missed = shown;
     if (missed)
-        leave_data(&data, path, missed);
+        leave_data(&data, path, is_there, missed);
     free(data.at);
     if (path || shown)
         pw_event_leave(PW_EVENT_REPORTED);

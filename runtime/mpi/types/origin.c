@@ -31,26 +31,10 @@ const void *pw_origin_of(MPI_Datatype type)
     return pw_handle_table_find(&origins, pw_type_key(type));
 }
 
-typedef struct visit {
-    void (*fn)(void *arg, MPI_Datatype type, const void *caller);
-    void *arg;
-} visit;
-
-static void visit_type(void *arg, uint64_t key, void *caller)
+void pw_origin_each(void (*fn)(void *arg, uint64_t key, void *caller), void *arg)
 {
-    const visit *v = arg;
-    MPI_Datatype type;
-
-    memcpy(&type, &key, sizeof type); /* as pw_type_key has made it */
-    v->fn(v->arg, type, caller);
-}
-
-void pw_origin_each(void (*fn)(void *arg, MPI_Datatype type, const void *caller), void *arg)
-{
-    visit v = {fn, arg};
-
     pthread_mutex_lock(&lock);
-    pw_handle_table_each(&origins, visit_type, &v);
+    pw_handle_table_each(&origins, fn, arg);
     pthread_mutex_unlock(&lock);
 }
 

@@ -29,8 +29,8 @@ static inline void pw_origin_forget(MPI_Datatype type)
 /* Returns where the type was committed; NULL: not known. */
 const void *pw_origin_of(MPI_Datatype type);
 
-/* Calls fn for each type that the program has committed and not freed. */
-void pw_origin_each(void (*fn)(void *arg, MPI_Datatype type, const void *caller), void *arg);
+/* Calls fn for each type that the program has committed and not freed, by its pw_type_key. */
+void pw_origin_each(void (*fn)(void *arg, uint64_t key, void *caller), void *arg);
 
 /* Forgets all types. */
 void pw_origin_close(void);
