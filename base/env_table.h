@@ -22,7 +22,7 @@
       "directory of kernels and models for all users, only read (`packwright cache seed`), or off")                  \
     X(CACHE_SIZE, "PACKWRIGHT_CACHE_SIZE", SIZE, "256M", "size of the disk cache; least recently used entries go")   \
     X(HOT_BYTES, "PACKWRIGHT_HOT_BYTES", SIZE, "0",                                                                  \
-      "packed bytes after which async mode compiles a type; 0 takes the measured break-even")                        \
+      "packed bytes after which async mode compiles a type; 0: 4 MiB, of GPU memory 1 MiB")                          \
     X(STRATEGY, "PACKWRIGHT_STRATEGY", CHOICE("auto" PW_STRATEGY_WORDS), "auto",                                     \
       "forces a transfer strategy wherever it can; auto takes the cheapest")                                         \
     X(TRIALS, "PACKWRIGHT_TRIALS", BOOL, "1",                                                                        \

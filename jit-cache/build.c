@@ -204,16 +204,12 @@ static pw_status compile(pw_cache *cache, const pw_slot *slot, const pw_backend 
                           .emit = PW_EMIT_SHARED,
                           .pack_name = names[0],
                           .unpack_name = names[1]};
-    int64_t started = pw_clock_ns();
     pw_status status;
 
     pw_kernel_symbols(slot->kernel.key, names[0], names[1]);
     status = backend->compile(&job, out, diag);
-    if (!status) {
-        if (!atomic_fetch_add_explicit(&cache->compiles, 1, memory_order_relaxed))
-            pw_exit_guard_first();
-        atomic_fetch_add_explicit(&cache->compile_ns, pw_clock_ns() - started, memory_order_relaxed);
-    }
+    if (!status && !atomic_fetch_add_explicit(&cache->compiles, 1, memory_order_relaxed))
+        pw_exit_guard_first();
     return status;
 }
 

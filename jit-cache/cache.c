@@ -250,10 +250,3 @@ void pw_cache_drain(pw_cache *cache)
         pthread_cond_wait(&cache->changed, &cache->lock);
     pthread_mutex_unlock(&cache->lock);
 }
-
-int64_t pw_cache_compile_ns(const pw_cache *cache)
-{
-    int64_t n = atomic_load_explicit(&cache->compiles, memory_order_relaxed);
-
-    return n ? atomic_load_explicit(&cache->compile_ns, memory_order_relaxed) / n : 0;
-}

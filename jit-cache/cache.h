@@ -24,14 +24,6 @@ typedef enum pw_kernel_state {
 
 typedef enum pw_kernel_origin { PW_ORIGIN_NONE, PW_ORIGIN_DISK, PW_ORIGIN_COMPILED } pw_kernel_origin;
 
-/* What those who share a kernel count while it is not there, to ask for it when it pays. All zero at first; the cache
- * does not look at it. */
-typedef struct pw_kernel_demand {
-    _Atomic int64_t bytes; /* moved without the kernel */
-    _Atomic int64_t mark;  /* ... at which somebody acts next */
-    _Atomic int stage;     /* what that is */
-} pw_kernel_demand;
-
 /* Read `pack`/`unpack` with acquire; NULL until the kernel is ready. */
 typedef struct pw_kernel {
     _Atomic(pw_kernel_fn *) pack, unpack;
@@ -40,8 +32,8 @@ typedef struct pw_kernel {
     _Atomic pw_kernel_origin origin;
     _Atomic int64_t ready_ns; /* time it took to load or compile and link */
     pw_hash key;
-    pw_hash code_key; /* the one in the names of the functions in `code`, which may be made for another target */
-    pw_kernel_demand demand;
+    pw_hash code_key;      /* the one in the names of the functions in `code`, which may be made for another target */
+    _Atomic int64_t moved; /* bytes without the kernel, as those who share it count them; the cache does not look */
 } pw_kernel;
 
 typedef struct pw_cache pw_cache;
@@ -103,9 +95,6 @@ void pw_cache_get(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
 void pw_cache_request(pw_cache *cache, pw_kernel *kernel, pw_cache_want want);
 /* Blocks until the workers' queues are empty. Kernels that other processes are compiling keep it up to 30 s. */
 void pw_cache_drain(pw_cache *cache);
-
-/* Mean time of a compile in this cache so far, 0 before the first. */
-int64_t pw_cache_compile_ns(const pw_cache *cache);
 
 /* ---- the directory, for `packwright cache` and for seeding a cluster (jit-cache/list.c) ------------- */
 

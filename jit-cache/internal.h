@@ -57,7 +57,7 @@ struct pw_cache {
     _Atomic bool has_backend;    /* loaded, and the end of the process waits for it */
     _Atomic bool no_backend;     /* said so; not tried again */
     _Atomic bool compile_failed; /* said so once; later ones at level info */
-    _Atomic int64_t compiles, compile_ns; /* done here, and the time they took */
+    _Atomic int64_t compiles;    /* done here */
 };
 
 /* With the cache's mutex held: forgets a slot that nobody has, that nobody works on, and that holds no code. */

@@ -99,7 +99,7 @@ typedef struct packwright_options {
     /* The directory of the kernel cache on disk; NULL: as PACKWRIGHT_CACHE_DIR says, else its default; "": no cache on
      * disk. PACKWRIGHT_CACHE=0 turns it off in any case. */
     const char *cache_dir;
-    int64_t hot_bytes; /* packed bytes after which ASYNC compiles a type; 0: PACKWRIGHT_HOT_BYTES or the break-even */
+    int64_t hot_bytes; /* packed bytes after which ASYNC compiles a type; 0: PACKWRIGHT_HOT_BYTES, else 4 MiB */
     bool statistics;   /* count uses (packwright_type_statistics) */
     bool quiet;        /* no line on stderr, whatever PACKWRIGHT_LOG says */
 } packwright_options;

@@ -8,11 +8,10 @@
 #include <string.h>
 
 /*
- * Bytes moved before a kernel is compiled. No break-even as for the CPU (runtime/engine/layout/heat.c): on an H100 tier
- * 0 loses 0.3 to 1 us a call of a vector, whatever its size, and 6 us for each region more, so that the 0.1 to 1 s of
- * NVRTC would come back in some 100,000 calls, or 1000 of a whole halo. But the worker thread has this time to spare,
- * and a kernel stays on disk for all later runs. So the threshold only keeps out layouts that move little, once or
- * twice.
+ * Bytes moved before a kernel is compiled. On an H100 tier 0 loses 0.3 to 1 us a call of a vector, whatever its size,
+ * and 6 us for each region more, so that the 0.1 to 1 s of NVRTC would come back in some 100,000 calls, or 1000 of a
+ * whole halo. But the worker thread has this time to spare, and a kernel stays on disk for all later runs. So the
+ * threshold only keeps out layouts that move little, once or twice.
  */
 enum { COMPILE_BYTES = 1 << 20, TABLE_ALIGN = 16 };
 
@@ -167,7 +166,7 @@ pw_gpu_bound *pw_gpu_layout_bind(pw_gpu_layout *layout, pw_gpu *gpu)
 static void ask(pw_gpu_bound *b, int64_t bytes)
 {
     const pw_gpu_code *code = b->gpu->code;
-    int64_t before = atomic_fetch_add_explicit(&b->kernel->demand.bytes, bytes, memory_order_relaxed);
+    int64_t before = atomic_fetch_add_explicit(&b->kernel->moved, bytes, memory_order_relaxed);
     int64_t hot = code->hot_bytes > 0 ? code->hot_bytes : COMPILE_BYTES;
 
     if (code->mode != PW_JIT_ASYNC)

@@ -129,8 +129,6 @@ static pw_status find_kernel(compilation *c)
         return PW_ERR_NOMEM;
     if (wanted && !layout->kernel)
         layout->kernel = pw_cache_kernel(cache, layout->shape);
-    if (layout->kernel)
-        pw_layout_heat_begin(c->engine, layout->kernel);
     c->entry->footprint = (int64_t)pw_arena_used(c->entry->arena);
     return PW_OK;
 }

@@ -69,7 +69,7 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
         return status;
     }
     engine->mode = config->mode;
-    engine->hot_bytes = config->hot_bytes;
+    engine->hot_bytes = config->hot_bytes > 0 ? config->hot_bytes : PW_LAYOUT_HOT_BYTES;
     engine->counted = config->counted;
     engine->timed = config->timed;
     pthread_mutex_init(&engine->lock, NULL);

@@ -17,7 +17,8 @@ enum {
     /* Bounds on layouts that are kept without references: */
     PW_LAYOUT_PARKED = 512,
     PW_LAYOUT_PARKED_BYTES = 32 << 20,
-    PW_LAYOUT_REFUSED = 1024 /* types that are remembered as unsupported; when there are more, all are forgotten */
+    PW_LAYOUT_REFUSED = 1024,     /* types that are remembered as unsupported; when there are more, all are forgotten */
+    PW_LAYOUT_HOT_BYTES = 4 << 20 /* moved before a kernel is compiled, unless the configuration says otherwise */
 };
 
 typedef struct pw_layout_entry {
@@ -33,7 +34,7 @@ typedef struct pw_layout_entry {
 
 struct pw_layout_engine {
     pw_jit_mode mode;
-    int64_t hot_bytes;
+    int64_t hot_bytes; /* after which a kernel is compiled */
     bool counted, timed;
     pw_cache *cache;
     pthread_mutex_t lock;
@@ -84,20 +85,20 @@ pw_status pw_layout_raise(const pw_layout *layout, pw_arena *arena, pw_type *out
 
 /* ---- heat.c -------------------------------------------------------------------------------------- */
 
-/* Begins to count for a kernel that a layout has got: sets the first mark, unless another layout has done so. */
-void pw_layout_heat_begin(const pw_layout_engine *engine, pw_kernel *kernel);
-/* Counts `bytes` that tier 0 is about to move. Returns whether the caller is to time the move and call pw_layout_heat.
- */
-static inline bool pw_layout_heat_add(pw_kernel *kernel, int64_t bytes)
+/* Asks the worker for the kernel if it is due between these numbers of bytes that were moved without it. */
+void pw_layout_heat(pw_layout *layout, int64_t before, int64_t after);
+/* Counts `bytes` that are moved without the layout's kernel, which it has. */
+static inline void pw_layout_warm(pw_layout *layout, int64_t bytes)
 {
-    pw_kernel_demand *d = &kernel->demand;
+    int64_t before;
 
+    if (layout->engine->mode != PW_JIT_ASYNC)
+        return;
     pw_layout_lacks++;
-    return atomic_fetch_add_explicit(&d->bytes, bytes, memory_order_relaxed) + bytes >=
-           atomic_load_explicit(&d->mark, memory_order_relaxed);
+    before = atomic_fetch_add_explicit(&layout->kernel->moved, bytes, memory_order_relaxed);
+    if (before < layout->engine->hot_bytes)
+        pw_layout_heat(layout, before, before + bytes);
 }
-/* Called after tier 0 took `ns` to move `bytes` and the mark was reached: asks the worker for the kernel. */
-void pw_layout_heat(pw_layout *layout, int64_t bytes, int64_t ns);
 
 static inline pw_layout_entry *pw_layout_entry_of(pw_layout *layout)
 {

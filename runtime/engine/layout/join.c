@@ -75,8 +75,8 @@ bool pw_joined_is_ready(const pw_joined *joined, int64_t bytes)
 
     if (l->contiguous || (k && atomic_load_explicit(joined->backwards ? &k->unpack : &k->pack, memory_order_acquire)))
         return true;
-    if (k && l->engine->mode == PW_JIT_ASYNC && pw_layout_heat_add(k, bytes))
-        pw_layout_heat(l, 0, 0);
+    if (k)
+        pw_layout_warm(l, bytes);
     return false;
 }
 

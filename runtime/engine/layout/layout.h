@@ -61,7 +61,7 @@ typedef struct pw_layout_engine pw_layout_engine;
 
 typedef struct pw_layout_config {
     pw_jit_mode mode;
-    int64_t hot_bytes; /* 0: the measured break-even */
+    int64_t hot_bytes; /* moved before a kernel is compiled; 0: 4 MiB */
     bool counted;      /* count uses for statistics */
     bool timed;        /* count nanoseconds, too */
     pw_cache_config cache;

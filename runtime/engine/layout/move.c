@@ -20,21 +20,6 @@ static void interpret(move m, int64_t count)
         pw_interp_pack(m.layout->nest, m.mem, count, m.packed);
 }
 
-/* Moves by tier 0 and counts the bytes towards a kernel; the call that reaches the mark is timed. */
-static void interpret_warming(move m, int64_t count, int64_t bytes)
-{
-    pw_layout *l = m.layout;
-    int64_t started;
-
-    if (!pw_layout_heat_add(l->kernel, bytes)) {
-        interpret(m, count);
-        return;
-    }
-    started = pw_clock_ns();
-    interpret(m, count);
-    pw_layout_heat(l, bytes, pw_clock_ns() - started);
-}
-
 static inline __attribute__((always_inline)) void copy_contiguous(move m, int64_t bytes)
 {
     char *mem = m.mem + m.layout->nest->lo;
@@ -69,10 +54,8 @@ static inline __attribute__((always_inline)) bool move_objects(move m, int64_t c
         fn(m.unpack ? m.mem : m.packed, m.unpack ? m.packed : m.mem, count, &l->args);
         return true;
     }
-    if (l->engine->mode == PW_JIT_ASYNC)
-        interpret_warming(m, count, count * l->size);
-    else
-        interpret(m, count);
+    pw_layout_warm(l, count * l->size);
+    interpret(m, count);
     return false;
 }
 
@@ -131,8 +114,8 @@ static bool move_cut_object(const move *m, int64_t first, int64_t last)
         pw_part_move(l->parts, fn, &l->args, m->unpack ? PW_UNPACK : PW_PACK, m->mem, m->packed, first, last);
         return true;
     }
-    if (k && l->engine->mode == PW_JIT_ASYNC && pw_layout_heat_add(k, last - first))
-        pw_layout_heat(l, 0, 0);
+    if (k)
+        pw_layout_warm(l, last - first);
     if (m->unpack)
         pw_interp_unpack_range(l->nest, m->mem, 1, first, last, m->packed);
     else
