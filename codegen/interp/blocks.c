@@ -73,8 +73,7 @@ void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr
         kernels[direction == PW_UNPACK][blocks->offs.width == 4][blocks->starts.width == 4](blocks, mem, packed);
 }
 
-/* Returns the block that packed byte `at` of the leaf belongs to. */
-static int64_t find_block(const pw_block_list *b, int64_t at)
+int64_t pw_blocks_find(const pw_block_list *b, int64_t at)
 {
     int64_t lo = 0, hi = b->n - 1;
 
@@ -89,10 +88,10 @@ static int64_t find_block(const pw_block_list *b, int64_t at)
     return lo;
 }
 
-void pw_blocks_range(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
-                     int64_t last)
+void pw_blocks_range(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed, int64_t i,
+                     int64_t first, int64_t last)
 {
-    for (int64_t i = find_block(blocks, first); first < last; i++) {
+    for (; first < last; i++) {
         int64_t start = start_of(blocks, i), end = start_of(blocks, i + 1);
 
         end = end < last ? end : last;

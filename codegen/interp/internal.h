@@ -8,6 +8,7 @@
 
 #include "base/direction.h"
 #include "codegen/interp/copy.h"
+#include "codegen/interp/interp.h"
 #include "ir/nest.h"
 
 typedef struct pw_loop {
@@ -77,14 +78,17 @@ typedef struct pw_lists {
 
 void pw_lists_copy(const pw_lists *lists);
 
-/* codegen/interp/blocks.c: moves a leaf that is a list of blocks, or packed bytes [first, last) of it. */
+/* codegen/interp/blocks.c: moves a leaf that is a list of blocks, or packed bytes [first, last) of it, of which `first`
+ * belongs to block i; and finds the block that a packed byte belongs to. */
+int64_t pw_blocks_find(const pw_block_list *blocks, int64_t at);
 void pw_blocks_copy(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed);
-void pw_blocks_range(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
-                     int64_t last);
+void pw_blocks_range(const pw_block_list *blocks, pw_direction direction, pw_addr mem, pw_addr packed, int64_t i,
+                     int64_t first, int64_t last);
 
-/* codegen/interp/range.c: moves bytes [first, last) of one object's packed stream. */
+/* codegen/interp/range.c: moves bytes [first, last) of one object, whose packed byte 0 would be at `packed`. `move` is
+ * offered what they have whole; NULL: nobody is. */
 void pw_range_object(const pw_nest *nest, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
-                     int64_t last);
+                     int64_t last, pw_interp_mover *move, const void *arg);
 
 PW_INLINE pw_addr pw_loop_mem(const pw_loop *loop, int64_t i)
 {

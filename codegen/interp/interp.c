@@ -22,7 +22,7 @@ static void run_range(const pw_nest *nest, pw_direction direction, pw_addr mem, 
         int64_t start = object * nest->size, stop = last - start < nest->size ? last - start : nest->size;
 
         pw_range_object(nest, direction, mem + (pw_addr)object * (pw_addr)nest->extent, packed + (pw_addr)start,
-                        first - start, stop);
+                        first - start, stop, NULL, NULL);
         object++;
     }
     if (object < end)
@@ -30,7 +30,7 @@ static void run_range(const pw_nest *nest, pw_direction direction, pw_addr mem, 
                        packed + (pw_addr)object * (pw_addr)nest->size, end - object);
     if (object <= end && end * nest->size < last)
         pw_range_object(nest, direction, mem + (pw_addr)end * (pw_addr)nest->extent,
-                        packed + (pw_addr)end * (pw_addr)nest->size, 0, last - end * nest->size);
+                        packed + (pw_addr)end * (pw_addr)nest->size, 0, last - end * nest->size, NULL, NULL);
 }
 
 void pw_interp_pack(const pw_nest *nest, const void *mem, int64_t count, void *packed)
@@ -55,4 +55,10 @@ void pw_interp_unpack_range(const pw_nest *nest, void *mem, int64_t count, int64
 {
     (void)count;
     run_range(nest, PW_UNPACK, (pw_addr)mem, (pw_addr)packed, first, last);
+}
+
+void pw_interp_range_by(const pw_nest *nest, pw_direction direction, void *mem, void *packed, int64_t first,
+                        int64_t last, pw_interp_mover *move, const void *arg)
+{
+    pw_range_object(nest, direction, (pw_addr)mem, (pw_addr)packed - (pw_addr)first, first, last, move, arg);
 }

@@ -1,6 +1,7 @@
 /*
  * Moves bytes [first, last) of one object. For each region, the loops are visited by descending packed stride. One
- * iteration may be cut by `first` and one by `last`; those between are whole and run at full speed.
+ * iteration may be cut by `first` and one by `last`; those between are whole and run at full speed, by a kernel if
+ * there is one that takes some iterations of a loop.
  */
 #include "codegen/interp/internal.h"
 
@@ -9,6 +10,8 @@ typedef struct range {
     pw_direction direction;
     pw_addr packed; /* where packed byte 0 of the object would be */
     int64_t first, last;
+    pw_interp_mover *move; /* NULL: the interpreter moves all */
+    const void *arg;
     int n;
     int order[PW_NEST_MAX_DIMS];         /* loops by descending packed stride, without the objects */
     int rank[PW_NEST_MAX_DIMS];          /* position of each loop in `order`; -1: objects */
@@ -41,12 +44,30 @@ static void order_loops(range *x)
     }
 }
 
+/* Offers iterations [a, b) of the k-th loop, or blocks of the list. */
+static bool is_moved(const range *x, int k, int64_t a, int64_t b, int64_t bytes, pw_addr mem, int64_t pos)
+{
+    const pw_interp_whole whole = {.order = x->order,
+                                   .n = x->n,
+                                   .k = k,
+                                   .a = a,
+                                   .b = b,
+                                   .bytes = bytes,
+                                   .mem = mem,
+                                   .packed = x->packed + (pw_addr)pos - (pw_addr)x->region->packed_off};
+
+    return x->move && x->move(x->arg, &whole);
+}
+
 /* Moves iterations [a, b) of the k-th loop, whole, inside fixed iterations of the loops before it. `pos` is where the
  * k-th loop begins in the object's packed bytes. */
 static void run_whole(const range *x, int k, int64_t a, int64_t b, pw_addr mem, int64_t pos)
 {
+    int64_t bytes = (b - a - 1) * x->region->dims[x->order[k]].packed_stride + x->below[k + 1];
     pw_run run;
 
+    if (is_moved(x, k, a, b, bytes, mem, pos))
+        return;
     pw_run_init(&run, x->region, x->direction);
     if (run.tiled) /* both tiled loops must be in this part */
         run.tiled = k <= x->rank[x->region->ndims - 1] && k <= x->rank[x->region->ndims - 2];
@@ -61,20 +82,36 @@ static void run_whole(const range *x, int k, int64_t a, int64_t b, pw_addr mem, 
     pw_run_go(&run, mem, x->packed + (pw_addr)pos - (pw_addr)x->region->packed_off);
 }
 
+/* Bytes [first, last) of the leaf at `pos`, which is a list. */
+static void cut_list(const range *x, pw_addr mem, int64_t pos, int64_t first, int64_t last)
+{
+    const pw_block_list *list = x->region->blocks;
+    pw_addr packed = x->packed + (pw_addr)pos, leaf = mem + (pw_addr)x->region->mem_off;
+    int64_t at = pw_blocks_find(list, first), a = at + 1, b = x->move ? pw_blocks_find(list, last - 1) : a;
+    int64_t begin = pw_table_get(&list->starts, a), end = pw_table_get(&list->starts, b);
+
+    if (a < b && is_moved(x, x->n, a, b, end - begin, mem, pos)) {
+        pw_blocks_range(list, x->direction, leaf, packed, at, first, begin);
+        at = b;
+        first = end;
+    }
+    pw_blocks_range(list, x->direction, leaf, packed, at, first, last);
+}
+
 static void cut_leaf(const range *x, pw_addr mem, int64_t pos)
 {
     const pw_region *r = x->region;
     int64_t first = x->first > pos ? x->first - pos : 0, last = x->last - pos;
     pw_addr packed = x->packed + (pw_addr)pos;
 
-    mem += (pw_addr)r->mem_off;
     last = last < r->leaf_size ? last : r->leaf_size;
     if (first >= last)
         return;
     if (r->blocks) {
-        pw_blocks_range(r->blocks, x->direction, mem, packed, first, last);
+        cut_list(x, mem, pos, first, last);
         return;
     }
+    mem += (pw_addr)r->mem_off;
     for (int i = 0; i < r->npieces; i++) {
         const pw_piece *p = &r->pieces[i];
         int64_t a = first > p->packed_off ? first : p->packed_off;
@@ -127,9 +164,9 @@ static void cut_loop(const range *x, int k, pw_addr mem, int64_t pos)
 }
 
 void pw_range_object(const pw_nest *nest, pw_direction direction, pw_addr mem, pw_addr packed, int64_t first,
-                     int64_t last)
+                     int64_t last, pw_interp_mover *move, const void *arg)
 {
-    range x = {.direction = direction, .packed = packed, .first = first, .last = last};
+    range x = {.direction = direction, .packed = packed, .first = first, .last = last, .move = move, .arg = arg};
 
     for (int i = 0; i < nest->nregions; i++) {
         x.region = &nest->regions[i];

@@ -154,7 +154,7 @@ static void kernels_move_parts(void **state)
     pw_layout *layout = layout_of(engine, types[4]);
     static unsigned char memory[960000], packed[20000];
 
-    assert_non_null(layout->parts);
+    assert_true(layout->parts);
     pw_layout_pack_part(layout, memory, 1001, 19001, packed);
     pw_layout_unpack_part(layout, memory, 1001, 19001, packed);
     assert_int_equal(layout->stats.tier1_calls, 2);

@@ -8,7 +8,6 @@
 #include "runtime/engine/layout/internal.h"
 
 #include "passes/passes.h"
-#include "runtime/engine/layout/part.h"
 
 /* A type that is being compiled to a layout. */
 typedef struct compilation {
@@ -91,8 +90,7 @@ static pw_status bind(compilation *c)
 {
     enum { ROUNDING = 64 };
     size_t args = (size_t)(c->draft.shape.nparams + c->draft.shape.ntables) * sizeof(int64_t);
-    pw_arena *arena = pw_arena_create_for(sizeof(pw_layout_entry) + pw_nest_bytes(c->nest) + args +
-                                          pw_part_plan_bytes(c->nest) + ROUNDING);
+    pw_arena *arena = pw_arena_create_for(sizeof(pw_layout_entry) + pw_nest_bytes(c->nest) + args + ROUNDING);
     pw_layout_entry *entry = arena ? pw_arena_alloc(arena, sizeof *entry) : NULL;
     pw_status status;
 
@@ -109,8 +107,7 @@ static pw_status bind(compilation *c)
     status = copy_nest(c, entry);
     if (!status)
         status = pw_shape_draft_bind(&c->draft, entry->layout.nest, arena, &entry->layout.args);
-    if (!status && !entry->layout.contiguous)
-        status = pw_part_plan_make(entry->layout.nest, &c->draft.shape, arena, &entry->layout.parts);
+    entry->layout.parts = pw_part_is_possible(c->nest, &c->draft.shape);
     return status;
 }
 

@@ -1,11 +1,12 @@
 /*
  * Inside the layout engine: config.c (the engine and its configuration), memo.c (the table of layouts, references),
  * compile.c (from a type to a layout), join.c (from two layouts to a joined one), heat.c (when a kernel is asked for),
- * move.c (pack and unpack).
+ * move.c (pack and unpack), part.c (parts of an object by its kernel).
  */
 #ifndef PW_RUNTIME_LAYOUT_INTERNAL_H
 #define PW_RUNTIME_LAYOUT_INTERNAL_H
 
+#include "base/direction.h"
 #include "jit-cache/hash_map.h"
 #include "runtime/engine/layout/layout.h"
 
@@ -63,6 +64,15 @@ static inline int64_t pw_layout_least(int64_t a, int64_t b)
 
 /* Returns how many objects of a nest can be unpacked at once; when there are more, some certainly write on others. */
 int64_t pw_layout_objects_apart(const pw_nest *nest);
+
+/* ---- part.c -------------------------------------------------------------------------------------- */
+
+/* Whether kernels of this shape can move parts of the nest's objects. */
+bool pw_part_is_possible(const pw_nest *nest, const pw_shape *shape);
+/* Moves packed bytes [first, last) of one object of a layout of which that is so, by its kernel's function; `packed` is
+ * where byte `first` is. */
+void pw_part_move(const pw_layout *layout, pw_kernel_fn *fn, pw_direction direction, char *mem, char *packed,
+                  int64_t first, int64_t last);
 
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 

@@ -42,10 +42,10 @@ typedef struct pw_layout {
     const pw_type *type; /* the canonical type; NULL unless uses are counted, since only statistics ask for it */
     pw_shape *shape;
     pw_kernel_args args;
-    pw_kernel *kernel;                /* NULL: the layout never gets a kernel and stays with tier 0 */
-    const struct pw_part_plan *parts; /* how the kernel moves a part of an object; NULL: it cannot */
-    bool contiguous;                  /* any number of objects is one memcpy */
-    _Atomic int32_t refs;             /* users; without any it is parked (memo.c) */
+    pw_kernel *kernel;    /* NULL: the layout never gets a kernel and stays with tier 0 */
+    bool parts;           /* the kernel moves parts of an object, too (part.c) */
+    bool contiguous;      /* any number of objects is one memcpy */
+    _Atomic int32_t refs; /* users; without any it is parked (memo.c) */
     int64_t size, extent;
     int64_t apart;  /* more objects than these write on each other when they are unpacked */
     int64_t blocks; /* contiguous blocks of one object */
@@ -105,7 +105,7 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
 
 /* Move bytes [first, last) of packed objects, the first of which is at `mem`, 0 <= first. `packed` points to byte
  * `first`. They serve messages that are shorter than what was posted, and pieces of messages, in any order. The kernel
- * moves whole objects, and as much of a cut object as it can (part.h); tier 0 moves the rest. */
+ * moves whole objects, and as much of a cut object as it can (part.c); tier 0 moves the rest. */
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed);
 void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t last, const void *packed);
 

@@ -1,7 +1,6 @@
 /* Moves objects by their kernel or by tier 0, whichever is there at the call. */
 #include "base/clock.h"
 #include "runtime/engine/layout/internal.h"
-#include "runtime/engine/layout/part.h"
 
 #include <string.h>
 
@@ -111,7 +110,7 @@ static bool move_cut_object(const move *m, int64_t first, int64_t last)
     pw_kernel_fn *fn = k ? atomic_load_explicit(m->unpack ? &k->unpack : &k->pack, memory_order_acquire) : NULL;
 
     if (fn) {
-        pw_part_move(l->parts, fn, &l->args, m->unpack ? PW_UNPACK : PW_PACK, m->mem, m->packed, first, last);
+        pw_part_move(l, fn, m->unpack ? PW_UNPACK : PW_PACK, m->mem, m->packed, first, last);
         return true;
     }
     if (k)
