@@ -101,9 +101,9 @@ static pw_gpu *gpu_of(const side *from, const side *to)
 static packwright_status move_on_host(const side *from, const side *to)
 {
     if (!to->type)
-        return pw_library_move_host(from->type, PW_PACK, from->view.base, from->view.count, to->view.base);
+        return packwright_pack(from->type, from->view.base, from->view.count, to->view.base);
     if (!from->type)
-        return pw_library_move_host(to->type, PW_UNPACK, to->view.base, to->view.count, from->view.base);
+        return packwright_unpack(to->type, to->view.base, to->view.count, from->view.base);
     return packwright_copy(from->type, from->view.base, from->view.count, to->type, to->view.base, to->view.count);
 }
 

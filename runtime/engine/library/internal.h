@@ -98,11 +98,6 @@ void pw_library_copied_free(pw_library_copied *copied);
 packwright_status pw_library_check_move(const packwright_type *type, int64_t count, int64_t *bytes);
 packwright_status pw_library_check_packed(const void *packed, int64_t bytes);
 
-/* Does all of packwright_pack and packwright_unpack: checks the arguments, and makes the layout if there is none yet.
- */
-packwright_status pw_library_move_host(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
-                                       void *packed);
-
 /* Checks the arguments of packwright_copy. Sets *bytes to the length of both packed streams. */
 packwright_status pw_library_check_copy(const packwright_type *from_type, int64_t from_count,
                                         const packwright_type *to_type, int64_t to_count, int64_t *bytes);

@@ -81,58 +81,6 @@ static packwright_status check_range(int64_t first, int64_t last, int64_t bytes)
     return PACKWRIGHT_OK;
 }
 
-/* ---- pack and unpack ----------------------------------------------------------------------------------- */
-
-packwright_status pw_library_move_host(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
-                                       void *packed)
-{
-    int64_t bytes;
-    pw_layout *layout;
-    packwright_status status = pw_library_check_move(type, count, &bytes);
-
-    if (!status)
-        status = pw_library_check_packed(packed, bytes);
-    if (!status)
-        status = pw_library_layout(type, &layout);
-    if (status)
-        return status;
-    if (!layout)
-        move_by_tree(type, direction, memory, 0, bytes, packed);
-    else if (direction == PW_UNPACK)
-        pw_layout_unpack(layout, memory, count, packed);
-    else
-        pw_layout_pack(layout, memory, count, packed);
-    return PACKWRIGHT_OK;
-}
-
-/* Returns whether the arguments are valid and nothing has to be made before the move. */
-static inline bool is_ready(const pw_layout *layout, int64_t count, const void *packed)
-{
-    int64_t bytes;
-
-    return layout && packed && count >= 0 && !__builtin_mul_overflow(count, layout->size, &bytes);
-}
-
-packwright_status packwright_pack(const packwright_type *type, const void *memory, int64_t count, void *packed)
-{
-    pw_layout *layout = known_layout(type);
-
-    if (!is_ready(layout, count, packed))
-        return pw_library_move_host(type, PW_PACK, (void *)memory, count, packed);
-    pw_layout_pack(layout, memory, count, packed);
-    return PACKWRIGHT_OK;
-}
-
-packwright_status packwright_unpack(const packwright_type *type, void *memory, int64_t count, const void *packed)
-{
-    pw_layout *layout = known_layout(type);
-
-    if (!is_ready(layout, count, packed))
-        return pw_library_move_host(type, PW_UNPACK, memory, count, (void *)packed);
-    pw_layout_unpack(layout, memory, count, packed);
-    return PACKWRIGHT_OK;
-}
-
 /* ---- ranges -------------------------------------------------------------------------------------------- */
 
 /* One side of a range or a copy, after the checks. Without a layout it is moved by its tree. */
@@ -181,6 +129,46 @@ packwright_status packwright_unpack_range(const packwright_type *type, void *mem
                                           int64_t last, const void *packed)
 {
     return move_range(type, PW_UNPACK, memory, count, first, last, (void *)packed);
+}
+
+/* ---- pack and unpack ----------------------------------------------------------------------------------- */
+
+/* Does all of packwright_pack and packwright_unpack. */
+static packwright_status move_all(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
+                                  void *packed)
+{
+    int64_t bytes;
+    packwright_status status = pw_library_check_move(type, count, &bytes);
+
+    return status ? status : move_range(type, direction, memory, count, 0, bytes, packed);
+}
+
+/* Returns whether the arguments are valid and nothing has to be made before the move. */
+static inline bool is_ready(const pw_layout *layout, int64_t count, const void *packed)
+{
+    int64_t bytes;
+
+    return layout && packed && count >= 0 && !__builtin_mul_overflow(count, layout->size, &bytes);
+}
+
+packwright_status packwright_pack(const packwright_type *type, const void *memory, int64_t count, void *packed)
+{
+    pw_layout *layout = known_layout(type);
+
+    if (!is_ready(layout, count, packed))
+        return move_all(type, PW_PACK, (void *)memory, count, packed);
+    pw_layout_pack(layout, memory, count, packed);
+    return PACKWRIGHT_OK;
+}
+
+packwright_status packwright_unpack(const packwright_type *type, void *memory, int64_t count, const void *packed)
+{
+    pw_layout *layout = known_layout(type);
+
+    if (!is_ready(layout, count, packed))
+        return move_all(type, PW_UNPACK, memory, count, (void *)packed);
+    pw_layout_unpack(layout, memory, count, packed);
+    return PACKWRIGHT_OK;
 }
 
 /* ---- lists of blocks ----------------------------------------------------------------------------------- */
