@@ -6,6 +6,7 @@
 #ifndef PW_RUNTIME_LAYOUT_INTERNAL_H
 #define PW_RUNTIME_LAYOUT_INTERNAL_H
 
+#include "base/clock.h"
 #include "base/direction.h"
 #include "jit-cache/hash_map.h"
 #include "runtime/engine/layout/layout.h"
@@ -69,10 +70,20 @@ int64_t pw_layout_objects_apart(const pw_nest *nest);
 
 /* Whether kernels of this shape can move parts of the nest's objects. */
 bool pw_part_is_possible(const pw_nest *nest, const pw_shape *shape);
-/* Moves packed bytes [first, last) of one object of a layout of which that is so, by its kernel's function; `packed` is
- * where byte `first` is. */
+/* Moves packed bytes [first, last) of one object, by the function of its layout's kernel if that is so; fn NULL: by
+ * tier 0. `packed` is where byte `first` is. */
 void pw_part_move(const pw_layout *layout, pw_kernel_fn *fn, pw_direction direction, char *mem, char *packed,
                   int64_t first, int64_t last);
+
+/* ---- move.c -------------------------------------------------------------------------------------- */
+
+/* Now, if moves are timed. */
+static inline int64_t pw_layout_clock(const pw_layout_engine *engine)
+{
+    return engine->timed ? pw_clock_ns() : 0;
+}
+/* Counts a move for the statistics, if uses are counted. */
+void pw_layout_note(pw_layout *layout, bool unpack, int64_t bytes, bool tier1, int64_t ns);
 
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@
  * Joined layouts, in the same table as the layouts of types. Layouts keep no tree, so the join takes those that are
  * raised from the nests.
  */
-#include "base/clock.h"
 #include "passes/passes.h"
 #include "runtime/engine/layout/internal.h"
 
@@ -80,33 +79,20 @@ bool pw_joined_is_ready(const pw_joined *joined, int64_t bytes)
     return false;
 }
 
-/* What a copy is to one of the layouts; each has half of its time. */
-static void note(pw_layout_stats *s, _Atomic int64_t *calls, int64_t bytes, bool tier1, int64_t ns)
-{
-    atomic_fetch_add_explicit(calls, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->nanoseconds, ns / 2, memory_order_relaxed);
-    if (tier1)
-        atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
-}
-
+/* To each of the two layouts a copy is a move that takes half of its time. */
 void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t bytes)
 {
     const pw_layout_engine *engine = joined->layout->engine;
     const pw_kernel *k = joined->layout->kernel;
-    int64_t started, ns;
-    bool tier1;
+    bool tier1 = engine->counted && k && atomic_load_explicit(&k->pack, memory_order_acquire);
+    int64_t ns = pw_layout_clock(engine);
 
-    if (!engine->counted) {
-        copy(joined, from, to, bytes);
-        return;
-    }
-    tier1 = k && atomic_load_explicit(&k->pack, memory_order_acquire);
-    started = engine->timed ? pw_clock_ns() : 0;
     copy(joined, from, to, bytes);
-    ns = engine->timed ? pw_clock_ns() - started : 0;
-    note(&joined->from->stats, &joined->from->stats.packs, bytes, tier1, ns);
-    note(&joined->to->stats, &joined->to->stats.unpacks, bytes, tier1, ns);
+    if (!engine->counted)
+        return;
+    ns = (pw_layout_clock(engine) - ns) / 2;
+    pw_layout_note(joined->from, false, bytes, tier1, ns);
+    pw_layout_note(joined->to, true, bytes, tier1, ns);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------- */

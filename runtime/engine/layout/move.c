@@ -1,5 +1,4 @@
 /* Moves objects by their kernel or by tier 0, whichever is there at the call. */
-#include "base/clock.h"
 #include "runtime/engine/layout/internal.h"
 
 #include <string.h>
@@ -58,7 +57,7 @@ static inline __attribute__((always_inline)) bool move_objects(move m, int64_t c
     return false;
 }
 
-static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, int64_t started)
+void pw_layout_note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, int64_t ns)
 {
     pw_layout_stats *s = &l->stats;
 
@@ -69,15 +68,15 @@ static inline void note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, in
     if (tier1)
         atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
     if (l->engine->timed)
-        atomic_fetch_add_explicit(&s->nanoseconds, pw_clock_ns() - started, memory_order_relaxed);
+        atomic_fetch_add_explicit(&s->nanoseconds, ns, memory_order_relaxed);
 }
 
 static __attribute__((noinline)) void move_and_note(move m, int64_t count)
 {
-    int64_t started = m.layout->engine->timed ? pw_clock_ns() : 0;
+    int64_t begun = pw_layout_clock(m.layout->engine);
     bool tier1 = move_objects(m, count);
 
-    note(m.layout, m.unpack, count * m.layout->size, tier1, started);
+    pw_layout_note(m.layout, m.unpack, count * m.layout->size, tier1, pw_layout_clock(m.layout->engine) - begun);
 }
 
 /* The call to the kernel or to memcpy is the last thing here, so that a short move saves no registers. */
@@ -109,17 +108,10 @@ static bool move_cut_object(const move *m, int64_t first, int64_t last)
     pw_kernel *k = l->parts ? l->kernel : NULL;
     pw_kernel_fn *fn = k ? atomic_load_explicit(m->unpack ? &k->unpack : &k->pack, memory_order_acquire) : NULL;
 
-    if (fn) {
-        pw_part_move(l, fn, m->unpack ? PW_UNPACK : PW_PACK, m->mem, m->packed, first, last);
-        return true;
-    }
-    if (k)
+    if (k && !fn)
         pw_layout_warm(l, last - first);
-    if (m->unpack)
-        pw_interp_unpack_range(l->nest, m->mem, 1, first, last, m->packed);
-    else
-        pw_interp_pack_range(l->nest, m->mem, 1, first, last, m->packed);
-    return false;
+    pw_part_move(l, fn, m->unpack ? PW_UNPACK : PW_PACK, m->mem, m->packed, first, last);
+    return fn;
 }
 
 /* Steps over `n` objects and `bytes` packed bytes. This is not pointer arithmetic, since objects at absolute addresses
@@ -173,16 +165,16 @@ static bool move_from(move *m, int64_t first, int64_t bytes)
 static void move_part(move m, int64_t first, int64_t last)
 {
     pw_layout *l = m.layout;
-    int64_t started, objects;
+    int64_t begun, objects;
     bool tier1;
 
     if (first >= last || l->size == 0)
         return;
-    started = l->engine->timed ? pw_clock_ns() : 0;
+    begun = pw_layout_clock(l->engine);
     objects = first < l->size ? 0 : first / l->size;
     advance(&m, objects, 0);
     tier1 = move_from(&m, first - objects * l->size, last - first);
-    note(l, m.unpack, last - first, tier1, started);
+    pw_layout_note(l, m.unpack, last - first, tier1, pw_layout_clock(l->engine) - begun);
 }
 
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed)

@@ -103,5 +103,5 @@ void pw_part_move(const pw_layout *layout, pw_kernel_fn *fn, pw_direction direct
 {
     const part p = {.layout = layout, .fn = fn, .unpack = direction == PW_UNPACK};
 
-    pw_interp_range_by(layout->nest, direction, mem, packed, first, last, move_whole, &p);
+    pw_interp_range_by(layout->nest, direction, mem, packed, first, last, fn ? move_whole : NULL, &p);
 }
