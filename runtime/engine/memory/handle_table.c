@@ -69,25 +69,15 @@ static slot *front_of(pw_handle_table *table, uint64_t key)
     return pw_handle_front(table, key);
 }
 
-static bool is_free(slot *at, uint64_t key)
-{
-    return key == 0 || (key != PW_HANDLE_TAKEN && !load_value(at));
-}
-
 /* Puts a key that is in neither part in front. False: its slot there is not free. The value appears before the key. */
 static bool take(pw_handle_table *table, uint64_t key, void *value)
 {
     slot *at = front_of(table, key);
-    uint64_t before = load_key(at);
+    uint64_t nothing = 0;
 
-    if (at == table->front || !is_free(at, before) ||
-        !atomic_compare_exchange_strong_explicit(&at->key, &before, PW_HANDLE_TAKEN, memory_order_acq_rel,
-                                                 memory_order_relaxed))
+    if (at == table->front || !atomic_compare_exchange_strong_explicit(&at->key, &nothing, PW_HANDLE_TAKEN,
+                                                                       memory_order_acq_rel, memory_order_relaxed))
         return false;
-    if (!is_free(at, before)) { /* the paused key has come back */
-        atomic_store_explicit(&at->key, before, memory_order_release);
-        return false;
-    }
     store(at, key, value);
     return true;
 }
@@ -148,14 +138,14 @@ static pw_status enter(pw_handle_table *table, uint64_t key, void *value, bool r
     *is_new = false;
     if (!key || key == PW_HANDLE_TAKEN || !value)
         return PW_ERR_INVALID;
-    if (load_key(front_of(table, key)) == key && load_value(front_of(table, key))) {
+    *is_new = enter_front(table, key, value);
+    if (*is_new)
+        return PW_OK;
+    if (load_key(front_of(table, key)) == key) {
         if (replace)
             atomic_store_explicit(&front_of(table, key)->value, value, memory_order_release);
         return PW_OK;
     }
-    *is_new = enter_front(table, key, value);
-    if (*is_new)
-        return PW_OK;
     pthread_mutex_lock(&table->lock);
     status = enter_rest(table, key, value, replace, is_new);
     pthread_mutex_unlock(&table->lock);
@@ -184,17 +174,16 @@ void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old,
         atomic_compare_exchange_strong_explicit(&at->value, &old, value, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* A key may lie in both parts: one that was looked for while another thread had tried to take its paused slot. */
 void *pw_handle_table_remove(pw_handle_table *table, uint64_t key)
 {
-    void *value = key ? pw_handle_table_leave(table, key) : NULL, *other;
+    void *value = key ? pw_handle_table_leave(table, key) : NULL;
 
-    if (!key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
+    if (value || !key || atomic_load_explicit(&table->used, memory_order_acquire) == 0)
         return value;
     pthread_mutex_lock(&table->lock);
-    other = leave_rest(table, key);
+    value = leave_rest(table, key);
     pthread_mutex_unlock(&table->lock);
-    return value ? value : other;
+    return value;
 }
 
 static void forget(void *table, uint64_t key, void *value)
@@ -205,14 +194,12 @@ static void forget(void *table, uint64_t key, void *value)
 
 void pw_handle_table_clear(pw_handle_table *table)
 {
-    for (int i = 0; i < 1 << PW_HANDLE_FRONT_BITS; i++) /* paused keys, too */
-        pw_handle_table_leave(table, load_key(&table->front[i]));
     pw_handle_table_each(table, forget, table);
 }
 
 static void visit(slot *at, void (*fn)(void *arg, uint64_t key, void *value), void *arg)
 {
-    if (!is_free(at, load_key(at)))
+    if (load_key(at))
         fn(arg, load_key(at), load_value(at));
 }
 

@@ -6,9 +6,6 @@
  * free stays there until it is removed. Threads fill and clear front slots without a lock, so short-lived keys cost
  * little. The rest holds all other keys; a lock serialises its writers.
  *
- * A paused key is not in the table, but its front slot is kept for it until another key takes the slot. MPIs reuse
- * handles, and pausing and resuming a key are plain stores where removing and adding it are atomic exchanges.
- *
  * A key that goes leaves its slot in the rest to the next key of the same list. A reader that looks for a key which
  * nobody adds or removes meanwhile gets its value, whatever is done with other keys.
  */
@@ -24,8 +21,8 @@
 #include <stdint.h>
 
 typedef struct pw_handle_slot {
-    _Atomic uint64_t key;  /* 0: the slot is free */
-    _Atomic(void *) value; /* NULL: the key is paused */
+    _Atomic uint64_t key; /* 0: the slot is free */
+    _Atomic(void *) value;
 } pw_handle_slot;
 
 enum { PW_HANDLE_FRONT_BITS = 10, PW_HANDLE_REST_BITS = 13 };
@@ -107,32 +104,6 @@ static inline void pw_handle_table_swap(pw_handle_table *table, uint64_t key, vo
         pw_handle_table_swap_other(table, key, old, value);
     else if (atomic_load_explicit(&at->value, memory_order_relaxed) == old)
         atomic_store_explicit(&at->value, value, memory_order_release);
-}
-
-/*
- * Pauses a key that is in front, or brings a paused key back. False: the key is not there, or not paused. Both are for
- * values that any key may have at any time: if another thread takes the slot meanwhile, its key may get `value`, or be
- * paused.
- */
-static inline bool pw_handle_table_pause(pw_handle_table *table, uint64_t key)
-{
-    pw_handle_slot *at = pw_handle_front(table, key);
-
-    if (atomic_load_explicit(&at->key, memory_order_acquire) != key)
-        return false;
-    atomic_store_explicit(&at->value, NULL, memory_order_release);
-    return true;
-}
-
-static inline bool pw_handle_table_resume(pw_handle_table *table, uint64_t key, void *value)
-{
-    pw_handle_slot *at = pw_handle_front(table, key);
-
-    if (atomic_load_explicit(&at->key, memory_order_acquire) != key ||
-        atomic_load_explicit(&at->value, memory_order_relaxed))
-        return false;
-    atomic_store_explicit(&at->value, value, memory_order_release);
-    return true;
 }
 
 /* Removes a key that is in front, and returns its value; NULL: it is not there. The value stays in the slot until

@@ -9,7 +9,9 @@
 
 pw_handle_table pw_registry_types = PW_HANDLE_TABLE;
 _Atomic bool pw_registry_started;
-_Atomic unsigned pw_registry_commits;
+static _Atomic unsigned registry_commits;
+
+enum { LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
 
 static bool is_known(MPI_Datatype type)
 {
@@ -29,11 +31,14 @@ static void look_around(void)
     pw_learning_watch_end();
 }
 
-void pw_registry_committed_other(MPI_Datatype type, bool looks)
+void pw_registry_committed(MPI_Datatype type)
 {
+    unsigned commits = atomic_load_explicit(&registry_commits, memory_order_relaxed);
+
     if (!pw_registry_is_started())
         return;
-    if (looks)
+    atomic_store_explicit(&registry_commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
+    if (commits % LOOK_EVERY == 0)
         look_around();
     if (pw_note_is_off)
         pw_learning_learn(type);

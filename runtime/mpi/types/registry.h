@@ -111,28 +111,9 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
     return pw_note_takes_few(type, buf, count, PW_SEND, at);
 }
 
-enum { PW_REGISTRY_LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
-
-extern _Atomic unsigned pw_registry_commits;
-
-void pw_registry_committed_other(MPI_Datatype type, bool looks);
-
 /* Calls tell the registry about types by these functions. All are thread safe, and ignore types that are already known.
  * MPI has committed the type: */
-static inline void pw_registry_committed(MPI_Datatype type)
-{
-    unsigned commits = atomic_load_explicit(&pw_registry_commits, memory_order_relaxed);
-    bool looks = commits % PW_REGISTRY_LOOK_EVERY == 0;
-
-    atomic_store_explicit(&pw_registry_commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
-    /* A key that can be resumed was a noted type's, so types are noted in this process. */
-    if (__builtin_expect(!looks, 1) &&
-        __builtin_expect(pw_handle_table_resume(&pw_registry_types, pw_type_key(type), pw_note_make(0)), 1))
-        pw_note_count(1);
-    else
-        pw_registry_committed_other(type, looks);
-}
-
+void pw_registry_committed(MPI_Datatype type);
 /* MPI has accepted a type that was not known: */
 void pw_registry_accepted(MPI_Datatype type);
 /* MPI has made a duplicate, which begins as the original does: */
@@ -148,7 +129,7 @@ static inline bool pw_registry_end_note(MPI_Datatype type)
 
     if (__builtin_expect(!pw_note_is(pw_handle_table_peek(&pw_registry_types, key)) || pw_registry_types.used, 0))
         return pw_registry_end_note_other(type);
-    return pw_handle_table_pause(&pw_registry_types, key);
+    return pw_handle_table_leave(&pw_registry_types, key);
 }
 
 /* Removes the attribute of a registered type, and thereby its entry, at once. */

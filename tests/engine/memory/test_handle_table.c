@@ -160,36 +160,6 @@ static uint64_t other_key_of_slot(pw_handle_table *table, uint64_t key)
     return other;
 }
 
-/* A paused key is not in the table, and comes back unless another key has taken its slot. */
-static void paused_keys_come_back(void **state)
-{
-    static char values[3];
-    uint64_t key = key_of(1), other;
-    static pw_handle_table own = PW_HANDLE_TABLE;
-    pw_handle_table *table = &own;
-
-    (void)state;
-    other = other_key_of_slot(table, key);
-    assert_false(pw_handle_table_pause(table, key));
-    assert_false(pw_handle_table_resume(table, key, &values[0]));
-    assert_true(pw_handle_table_add(table, key, &values[0]));
-    assert_false(pw_handle_table_resume(table, key, &values[1]));
-    assert_true(pw_handle_table_pause(table, key));
-    assert_null(pw_handle_table_find(table, key));
-    assert_null(pw_handle_table_remove(table, key_of(3)));
-    assert_int_equal(size_of(table), 0);
-    assert_true(pw_handle_table_add(table, key, &values[1])); /* as a new key */
-    assert_true(pw_handle_table_pause(table, key));
-    assert_true(pw_handle_table_resume(table, key, &values[2]));
-    assert_ptr_equal(pw_handle_table_find(table, key), &values[2]);
-    assert_true(pw_handle_table_pause(table, key));
-    assert_true(pw_handle_table_add(table, other, &values[1]));
-    assert_false(pw_handle_table_resume(table, key, &values[0]));
-    assert_null(pw_handle_table_find(table, key));
-    assert_ptr_equal(pw_handle_table_remove(table, other), &values[1]);
-    assert_int_equal(size_of(table), 0);
-}
-
 /* ---- readers beside writers ------------------------------------------------------------------------------------ */
 
 enum { OWN = 64, THREADS = 4 };
@@ -251,12 +221,9 @@ static void readers_beside_writers(void **state)
 
 enum { SHARED = 8 };
 
-/* The value that any key may have at any time. */
-static char note;
-
-/* Each thread has keys of its own that share front slots with those of the others. It pauses those that have the note,
- * and brings them back. No key may ever have the value of another thread. */
-static void *pause_and_resume(void *arg)
+/* Each thread has keys of its own that share front slots with those of the others. No key may ever have the value of
+ * another thread. */
+static void *add_and_remove(void *arg)
 {
     worker *w = arg;
     uint64_t x = 7 + (uint64_t)w->id, keys[SHARED], key = 1;
@@ -272,22 +239,20 @@ static void *pause_and_resume(void *arg)
 
         key = keys[next_random(&x) % SHARED];
         found = pw_handle_table_find(w->table, key);
-        w->wrong += found && found != &note && found != &own;
-        if (found == &note)
-            pw_handle_table_pause(w->table, key);
-        else if (found)
-            pw_handle_table_remove(w->table, key);
+        w->wrong += found && found != &own;
+        if (found)
+            w->wrong += pw_handle_table_remove(w->table, key) != &own;
         else if (step % 2)
             w->wrong += pw_handle_table_insert(w->table, key, &own) != PW_OK;
-        else if (!pw_handle_table_resume(w->table, key, &note))
-            pw_handle_table_add(w->table, key, &note);
+        else
+            w->wrong += !pw_handle_table_add(w->table, key, &own);
     }
     for (int i = 0; i < SHARED; i++)
         pw_handle_table_remove(w->table, keys[i]);
     return NULL;
 }
 
-static void pausing_beside_writers(void **state)
+static void writers_share_slots(void **state)
 {
     pthread_t threads[THREADS];
     worker workers[THREADS];
@@ -297,7 +262,7 @@ static void pausing_beside_writers(void **state)
     (void)state;
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){table, i, 0};
-        pthread_create(&threads[i], NULL, pause_and_resume, &workers[i]);
+        pthread_create(&threads[i], NULL, add_and_remove, &workers[i]);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -311,8 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_an_array),      cmocka_unit_test(refuses_nothing_keys),
         cmocka_unit_test(what_is_in_front_is_right), cmocka_unit_test(keys_are_added_swapped_and_left),
-        cmocka_unit_test(readers_beside_writers),    cmocka_unit_test(paused_keys_come_back),
-        cmocka_unit_test(pausing_beside_writers),
+        cmocka_unit_test(readers_beside_writers),    cmocka_unit_test(writers_share_slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
