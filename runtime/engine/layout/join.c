@@ -10,11 +10,6 @@
 /* Sets joined layouts apart from those of types. */
 static const pw_hash joined_salt = {.lo = 0x6a6f696e65640000u, .hi = 0x6c61796f75740000u};
 
-static bool is_before(pw_hash a, pw_hash b)
-{
-    return a.hi < b.hi || (a.hi == b.hi && a.lo < b.lo);
-}
-
 static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_layout *b, pw_hash hash, pw_layout **out,
                       pw_diag *diag)
 {
@@ -37,7 +32,7 @@ static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_lay
 pw_status pw_layout_join(pw_layout *from, pw_layout *to, pw_joined *out, pw_diag *diag)
 {
     pw_layout_engine *engine = from->engine;
-    bool backwards = is_before(to->hash, from->hash);
+    bool backwards = pw_hash_compare(to->hash, from->hash) < 0;
     const pw_layout *a = backwards ? to : from, *b = backwards ? from : to;
     pw_hash hash = pw_hash_mix(pw_hash_mix(joined_salt, a->hash), b->hash);
     pw_layout *layout = pw_layout_find(engine, hash, hash);
