@@ -89,7 +89,6 @@ void pw_layout_engine_destroy(pw_layout_engine *engine)
     }
     pw_cache_destroy(engine->cache);
     pw_hash_map_clear(&engine->known);
-    pw_hash_map_clear(&engine->refused);
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }

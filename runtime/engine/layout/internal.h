@@ -19,7 +19,7 @@ enum {
     /* Bounds on layouts that are kept without references: */
     PW_LAYOUT_PARKED = 512,
     PW_LAYOUT_PARKED_BYTES = 32 << 20,
-    PW_LAYOUT_REFUSED = 1024,     /* types that are remembered as unsupported; when there are more, all are forgotten */
+    PW_LAYOUT_REFUSED = 1024,     /* types that are remembered as unsupported */
     PW_LAYOUT_HOT_BYTES = 4 << 20 /* moved before a kernel is compiled, unless the configuration says otherwise */
 };
 
@@ -40,8 +40,8 @@ struct pw_layout_engine {
     bool counted, timed;
     pw_cache *cache;
     pthread_mutex_t lock;
-    pw_hash_map known;   /* maps the hashes of types, raw and canonical, to pw_layout_entry */
-    pw_hash_map refused; /* raw hashes of unsupported types, which would take long to compile again in vain */
+    pw_hash_map known;                  /* maps the hashes of types, raw and canonical, to pw_layout_entry */
+    pw_hash refused[PW_LAYOUT_REFUSED]; /* raw hashes of unsupported types, which would take long to compile again */
     pw_layout_entry *first, *last;
     pw_layout_entry *parked_first, *parked_last;
     int64_t parked, parked_bytes;

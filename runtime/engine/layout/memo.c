@@ -128,25 +128,27 @@ pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_h
     return earlier || inserted ? PW_OK : PW_ERR_NOMEM;
 }
 
+/* The place of a type that is remembered as unsupported; one that falls on another's takes it. */
+static pw_hash *refusal_of(pw_layout_engine *engine, pw_hash raw)
+{
+    return &engine->refused[raw.lo % PW_LAYOUT_REFUSED];
+}
+
 bool pw_layout_is_refused(pw_layout_engine *engine, pw_hash raw)
 {
     bool refused;
 
     pthread_mutex_lock(&engine->lock);
-    refused = pw_hash_map_get(&engine->refused, raw) != NULL;
+    refused = pw_hash_equal(*refusal_of(engine, raw), raw);
     pthread_mutex_unlock(&engine->lock);
     return refused;
 }
 
-/* Remembers that a type is unsupported. This only saves time: a type that is not remembered is compiled again in vain.
- */
+/* This only saves time: a type that is not remembered is compiled again in vain. */
 void pw_layout_refuse(pw_layout_engine *engine, pw_hash raw)
 {
     pthread_mutex_lock(&engine->lock);
-    if (engine->refused.used >= PW_LAYOUT_REFUSED)
-        pw_hash_map_clear(&engine->refused);
-    if (pw_hash_map_put(&engine->refused, raw, engine))
-        pw_hash_map_clear(&engine->refused);
+    *refusal_of(engine, raw) = raw;
     pthread_mutex_unlock(&engine->lock);
 }
 
