@@ -4,6 +4,7 @@
  */
 #include "runtime/exchange/stand_in.h"
 
+#include "runtime/engine/memory/view.h"
 #include "runtime/engine/move/move.h"
 #include "runtime/exchange/board.h"
 #include "runtime/exchange/peers.h"
@@ -33,26 +34,21 @@ void pw_stand_in_pack_by(pw_stand_in_packer *packer)
 
 /* ---- the sender's memory ----------------------------------------------------------------------------------------- */
 
-/* Finds the bounds of the objects, whose numbers may be anything. False: they are no objects of that
- * layout.
- */
-static bool find_bounds(const pw_stand_in *s, int64_t *lo, int64_t *bytes)
+static pw_buffer objects_of(const pw_stand_in *s)
 {
-    *lo = 0;
-    *bytes = s->bytes;
-    if (!s->layout)
-        return s->count == s->bytes;
-    return s->count > 0 && (__int128)s->count * s->layout->size == s->bytes &&
-           pw_layout_bounds(s->layout, s->count, lo, bytes);
+    return (pw_buffer){.layout = s->layout, .base = (void *)s->memory, .count = s->count, .bytes = s->bytes};
 }
 
-/* Finds the addresses that the objects touch in the sender. False: there are no such objects. */
+/* Finds the addresses that the objects touch in the sender; their numbers may be anything. False: there are no such
+ * objects. */
 static bool find_touched(pw_stand_in *s)
 {
+    const pw_buffer objects = objects_of(s);
     int64_t lo, bytes;
     __int128 lowest;
 
-    if (!find_bounds(s, &lo, &bytes))
+    if (s->count <= 0 || (__int128)s->count * (s->layout ? s->layout->size : 1) != s->bytes ||
+        !pw_view_bounds(&objects, &lo, &bytes))
         return false;
     lowest = (__int128)s->remote + lo;
     s->lowest = (uint64_t)lowest;
@@ -138,9 +134,10 @@ bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes
     return false;
 }
 
-static bool is_in_host_memory(const pw_stand_in *s)
+/* Whether the CPU has the objects, or a copy of all that they stretch over. */
+static bool is_reached(pw_stand_in *s)
 {
-    return s->layout && !s->exported.memory.number;
+    return s->layout && !s->exported.memory.number && (s->memory || read_copy(s));
 }
 
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
@@ -149,7 +146,7 @@ bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
 
     if (s->exported.memory.number)
         return packer && packer(s, to, bytes);
-    if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
+    if (!is_reached(s))
         return false;
     pw_layout_pack_part(s->layout, s->memory, s->first, s->first + bytes, to);
     return true;
@@ -158,11 +155,11 @@ bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
 bool pw_stand_in_move(pw_stand_in *s, pw_layout *layout, void *to)
 {
     const pw_buffer objects = {.layout = layout, .base = to, .count = s->bytes / layout->size, .bytes = s->bytes};
-    pw_buffer from = {.layout = s->layout, .count = s->count, .bytes = s->bytes};
+    pw_buffer from;
 
-    if (!is_in_host_memory(s) || (!s->memory && !read_copy(s)))
+    if (!is_reached(s))
         return false;
-    from.base = (void *)s->memory;
+    from = objects_of(s);
     return pw_move_now(&from, &objects, NULL) == PW_OK;
 }
 
