@@ -52,49 +52,68 @@ static const void *entry_of(const pw_table *table, int64_t i)
     return (const char *)table->data + i * table->width;
 }
 
+/* What the kernel gets for a part. */
+typedef struct call {
+    uintptr_t mem, packed;
+    int64_t params[MOST_PARAMS];
+    const void *tables[PW_NEST_MAX_DIMS + 2];
+} call;
+
+/* The loop happens once. Its offset is in the address already, to which the kernel adds the base of the table. */
+static void set_once(call *c, const pw_shape_dim *s, const pw_dim *d)
+{
+    c->params[s->count.slot] = 1;
+    if (d->table) {
+        c->tables[s->table.slot] = &no_entry;
+        c->mem -= (uintptr_t)d->table->base;
+    }
+}
+
+/* Iterations [a, b) of the loop. */
+static void set_iterations(call *c, const pw_shape_dim *s, const pw_dim *d, int64_t a, int64_t b)
+{
+    c->params[s->count.slot] = b - a;
+    c->packed += (uintptr_t)a * (uintptr_t)d->packed_stride;
+    if (d->table)
+        c->tables[s->table.slot] = entry_of(d->table, a);
+    else
+        c->mem += (uintptr_t)a * (uintptr_t)d->mem_stride;
+}
+
+/* Blocks [a, b) of the list. */
+static void set_blocks(call *c, const pw_shape_region *s, const pw_block_list *list, int64_t a, int64_t b)
+{
+    c->params[s->nblocks.slot] = b - a;
+    c->packed += (uintptr_t)pw_table_get(&list->starts, a);
+    c->tables[s->block_offs.slot] = entry_of(&list->offs, a);
+    c->tables[s->block_starts.slot] = entry_of(&list->starts, a);
+}
+
 static bool move_whole(const void *arg, const pw_interp_whole *w)
 {
     const part *p = arg;
     const pw_shape *shape = p->layout->shape;
     const pw_shape_region *s = shape->regions;
     const pw_region *r = p->layout->nest->regions;
-    uintptr_t mem = w->mem, packed = w->packed;
-    int64_t params[MOST_PARAMS];
-    const void *tables[PW_NEST_MAX_DIMS + 2];
-    const pw_kernel_args args = {.params = params, .tables = tables};
+    call c; /* not cleared: its arrays are longer than most kernels need */
+    const pw_kernel_args args = {.params = c.params, .tables = c.tables};
 
     if (!is_argument(s, w))
         return false;
-    memcpy(params, p->layout->args.params, (size_t)shape->nparams * sizeof *params);
+    c.mem = w->mem;
+    c.packed = w->packed;
+    memcpy(c.params, p->layout->args.params, (size_t)shape->nparams * sizeof *c.params);
     if (shape->ntables)
-        memcpy(tables, p->layout->args.tables, (size_t)shape->ntables * sizeof *tables);
-    for (int i = 0; i < w->k; i++) {
-        const pw_dim *d = &r->dims[w->order[i]];
-
-        params[s->dims[w->order[i]].count.slot] = 1;
-        if (d->table) {
-            tables[s->dims[w->order[i]].table.slot] = &no_entry;
-            mem -= (uintptr_t)d->table->base;
-        }
-    }
-    if (w->k < w->n) {
-        const pw_dim *d = &r->dims[w->order[w->k]];
-
-        params[s->dims[w->order[w->k]].count.slot] = w->b - w->a;
-        packed += (uintptr_t)w->a * (uintptr_t)d->packed_stride;
-        if (d->table)
-            tables[s->dims[w->order[w->k]].table.slot] = entry_of(d->table, w->a);
-        else
-            mem += (uintptr_t)w->a * (uintptr_t)d->mem_stride;
-    } else {
-        params[s->nblocks.slot] = w->b - w->a;
-        packed += (uintptr_t)pw_table_get(&r->blocks->starts, w->a);
-        tables[s->block_offs.slot] = entry_of(&r->blocks->offs, w->a);
-        tables[s->block_starts.slot] = entry_of(&r->blocks->starts, w->a);
-    }
+        memcpy(c.tables, p->layout->args.tables, (size_t)shape->ntables * sizeof *c.tables);
+    for (int i = 0; i < w->k; i++)
+        set_once(&c, &s->dims[w->order[i]], &r->dims[w->order[i]]);
+    if (w->k < w->n)
+        set_iterations(&c, &s->dims[w->order[w->k]], &r->dims[w->order[w->k]], w->a, w->b);
+    else
+        set_blocks(&c, s, r->blocks, w->a, w->b);
     if (shape->size.slot >= 0)
-        params[shape->size.slot] = w->bytes;
-    p->fn((void *)(p->unpack ? mem : packed), (void *)(p->unpack ? packed : mem), 1, &args);
+        c.params[shape->size.slot] = w->bytes;
+    p->fn((void *)(p->unpack ? c.mem : c.packed), (void *)(p->unpack ? c.packed : c.mem), 1, &args);
     return true;
 }
 
