@@ -1,7 +1,7 @@
 #include "bench/messages/report.h"
 
 #include "base/grow.h"
-#include "runtime/engine/memory/outbound.h"
+#include "tools/measure/stores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ void msg_report_header(int argc, char **argv, int ranks)
         "near: cores share a cache; far: they do not (a store to a line that the other has read takes %d ns or "
         "more)\n\n"
         "%-10s %-34s %9s %8s  %19s %19s %10s %10s %10s %7s %7s %7s %s\n",
-        PW_OUTBOUND_DEAR_NS, "mode", "row", "bytes", "block", "native", "ours", "hand", "contiguous", "moved", "least",
+        PW_MEASURE_FAR_NS, "mode", "row", "bytes", "block", "native", "ours", "hand", "contiguous", "moved", "least",
         "median", "by hand", "cores");
     fflush(stdout);
 }

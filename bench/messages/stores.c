@@ -1,7 +1,6 @@
 #include "bench/messages/stores.h"
 
 #include "base/samples.h"
-#include "runtime/engine/memory/outbound.h"
 #include "tools/measure/stores.h"
 
 enum { TIMES = 31 };
@@ -16,7 +15,7 @@ double msg_stores(const msg_world *w)
 
 msg_distance msg_distance_of(double before, double after)
 {
-    bool far[] = {before > PW_OUTBOUND_DEAR_NS, after > PW_OUTBOUND_DEAR_NS};
+    bool far[] = {before > PW_MEASURE_FAR_NS, after > PW_MEASURE_FAR_NS};
 
     if (far[0] != far[1])
         return MSG_CHANGED;

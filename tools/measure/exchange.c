@@ -15,7 +15,6 @@
 #include "base/samples.h"
 #include "frontend/ddt/ddt.h"
 #include "runtime/engine/layout/layout.h"
-#include "runtime/engine/memory/outbound.h"
 #include "tools/command.h"
 #include "tools/measure/link.h"
 #include "tools/measure/mpi_type.h"
@@ -318,7 +317,7 @@ static void look_how_far(exchange *x)
     if (!x->peer)
         return;
     pw_measure_stores(x->pair, 1 - x->rank, ns, STORES);
-    if (pw_samples_median(ns, STORES) > PW_OUTBOUND_DEAR_NS)
+    if (pw_samples_median(ns, STORES) > PW_MEASURE_FAR_NS)
         x->far++;
     else
         x->near++;

@@ -163,8 +163,6 @@ void pw_data_put_done(FILE *out, pw_data type)
     double calls = pw_data_number(type, "packs") + pw_data_number(type, "unpacks");
 
     print_packing(out, type);
-    if (count(type, "streamed") > 0)
-        fprintf(out, "; %lld messages streamed past the caches", count(type, "streamed"));
     if (count(type, "unpacked_from_sender") > 0)
         fprintf(out, "; %lld messages unpacked from the sender's memory", count(type, "unpacked_from_sender"));
     if (count(type, "unpacked_from_sender_gpu") > 0)

@@ -289,7 +289,6 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     for (int of = 0; of < PW_STATS_BELONGINGS; of++)
         for (int direction = 0; direction < PW_STATS_BOTH; direction++)
             put_used(json, r, of, direction);
-    pw_json_int(json, "streamed", r->streamed);
     pw_json_int(json, "unpacked_from_sender", r->shared);
     pw_json_int(json, "unpacked_from_sender_gpu", r->from_gpu);
     put_kernel(json, r);

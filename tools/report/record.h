@@ -16,7 +16,6 @@ enum { PW_STATS_MESSAGES, PW_STATS_WINDOWS, PW_STATS_FILES, PW_STATS_BELONGINGS,
     X(bytes)             \
     X(nanoseconds)       \
     X(tier1_calls)       \
-    X(streamed)          \
     X(shared)            \
     X(from_gpu)          \
     X(moved)             \

@@ -27,7 +27,6 @@ typedef struct pw_layout_stats {
     _Atomic int64_t packs, unpacks;     /* calls */
     _Atomic int64_t bytes, nanoseconds; /* `nanoseconds` counts only when statistics are on */
     _Atomic int64_t tier1_calls;
-    _Atomic int64_t streamed; /* packs of messages that bypassed the caches (runtime/engine/memory/outbound.h) */
     _Atomic int64_t shared;   /* messages unpacked from the sender's memory (runtime/exchange/inbound.h) */
     _Atomic int64_t from_gpu; /* of these, from its GPU's (runtime/exchange/gpu/opened.h) */
 } pw_layout_stats;

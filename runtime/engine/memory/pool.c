@@ -52,8 +52,8 @@ static _Thread_local struct {
     int ncells;
 } own;
 
-/* Makes the pages of a buffer in one system call, which takes less than a page fault for each of them. Page faults
- * would also falsify the timing of stores (runtime/engine/memory/outbound.h). Linux before 5.14 has no such call. */
+/* Makes the pages of a buffer in one system call, which takes less than a page fault for each of them. Linux
+ * before 5.14 has no such call. */
 static void make_pages(char *buffer, int64_t bytes)
 {
     if (pw_pages_make(buffer, (size_t)bytes))

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 /* Buffers of messages that leave this rank (PW_POOL_OUTBOUND), which other cores read, are kept apart from those that
- * only this process reads: so the lines of the latter are in no other core's caches when they are written
- * (runtime/engine/memory/outbound.h). Outbound buffers lie where other processes can read them (source.h), if
- * there is such memory. */
+ * only this process reads: so the lines of the latter are in no other core's caches when they are written (streamed.h).
+ * Outbound buffers lie where other processes can read them (source.h), if there is such memory. */
 typedef enum pw_pool_side { PW_POOL_OWN, PW_POOL_OUTBOUND } pw_pool_side;
 
 /* Takes a buffer of at least `bytes` bytes, aligned to a cache line. NULL: out of memory, or more than 2^40 bytes. */

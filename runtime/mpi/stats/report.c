@@ -70,7 +70,6 @@ static void put_type(void *arg, const pw_entry *entry)
     put_count(json, "bytes", layout->stats.bytes);
     put_count(json, "nanoseconds", layout->stats.nanoseconds);
     put_count(json, "tier1_calls", layout->stats.tier1_calls);
-    put_count(json, "streamed", layout->stats.streamed);
     put_count(json, "shared", layout->stats.shared);
     put_count(json, "from_gpu", layout->stats.from_gpu);
     put_count(json, "moved", entry->choices.moved);

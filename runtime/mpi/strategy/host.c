@@ -1,6 +1,6 @@
 /* How the ways for buffers in host memory are carried out; native is one for buffers in GPU memory, too. */
-#include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/memory/streamed.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/segment.h"
@@ -19,8 +19,6 @@ const pw_strategy pw_strategy_native = {.take = NULL};
  * packed: the kernel packs into a staging buffer of host memory, which MPI sends as a contiguous message; a receiver
  * unpacks from such a buffer.
  */
-
-enum { TILE = 32 << 10 /* fits the caches next to a core, beside what is packed */ };
 
 static pw_pool_side side_of(const pw_staging *s)
 {
@@ -43,49 +41,19 @@ static pw_status packed_take(pw_staging *s)
     return PW_OK;
 }
 
-/* Returns how many packed bytes are streamed, or timed, at once: whole objects if they are short, and parts of longer
- * ones if the kernel can move parts. Otherwise it is all bytes. */
-static int64_t tile_of(const pw_buffer *b)
+/* Lets the process that reads a message know of it. */
+static void note_message(const pw_staging *s)
 {
-    int64_t size = b->layout->size;
-
-    if (size <= TILE)
-        return TILE / size * size;
-    return b->layout->parts ? TILE : b->bytes;
-}
-
-/* Packs a tile at a time into memory that this core has in its caches and no other has seen, and writes it to `data`
- * from there. Of a message that is probed only the first tile takes that way. */
-static void pack_apart(const pw_buffer *b, char *data, pw_outbound_path path)
-{
-    int64_t most = tile_of(b), tile = most < b->bytes ? most : b->bytes, at = 0;
-    void *scratch = pw_pool_take(tile);
-
-    while (scratch && at < b->bytes && (at == 0 || path == PW_OUTBOUND_STREAMED)) {
-        int64_t n = b->bytes - at < tile ? b->bytes - at : tile;
-
-        pw_layout_pack_part(b->layout, b->base, at, at + n, scratch);
-        pw_outbound_write(path, data + at, scratch, n);
-        at += n;
-    }
-    pw_pool_give(scratch, tile);
-    pw_layout_pack_part(b->layout, b->base, at, b->bytes, data + at);
+    if (s->buffer.bytes < PW_LEAST_READ)
+        return;
+    pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
+    pw_sharing_note_message(s->buffer.bytes);
 }
 
 static pw_status packed_pack(pw_staging *s)
 {
-    pw_outbound_path path = pw_outbound_path_of(s->buffer.bytes);
-
-    if (path == PW_OUTBOUND_DIRECT)
-        pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
-    else
-        pack_apart(&s->buffer, s->data, path);
-    if (path == PW_OUTBOUND_STREAMED)
-        atomic_fetch_add_explicit(&s->buffer.layout->stats.streamed, 1, memory_order_relaxed);
-    if (s->buffer.bytes >= PW_LEAST_READ) {
-        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
-        pw_sharing_note_message(s->buffer.bytes);
-    }
+    pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
+    note_message(s);
     return PW_OK;
 }
 
@@ -133,6 +101,47 @@ static void packed_give(pw_staging *s)
 
 const pw_strategy pw_strategy_packed = {
     .take = packed_take, .pack = packed_pack, .unpack = packed_unpack, .give = packed_give, .expect = packed_expect};
+
+/* ---- streamed ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * streamed: as packed, but the sender packs a tile at a time into memory that only its core uses, and writes the tile
+ * past the caches to the memory that MPI gets (runtime/engine/memory/streamed.h).
+ */
+
+enum { TILE = 32 << 10 /* fits the caches next to a core, beside what is packed */ };
+
+/* Returns the packed bytes of a tile: whole objects if they are short, and parts of longer ones if the kernel can move
+ * parts. Otherwise it is all bytes. */
+static int64_t tile_of(const pw_buffer *b)
+{
+    int64_t size = b->layout->size;
+
+    if (size <= TILE)
+        return TILE / size * size;
+    return b->layout->parts ? TILE : b->bytes;
+}
+
+static pw_status streamed_pack(pw_staging *s)
+{
+    const pw_buffer *b = &s->buffer;
+    int64_t most = tile_of(b), tile = most < b->bytes ? most : b->bytes, n;
+    void *scratch = pw_pool_take(tile);
+
+    if (!scratch)
+        return packed_pack(s);
+    for (int64_t at = 0; at < b->bytes; at += n) {
+        n = b->bytes - at < tile ? b->bytes - at : tile;
+        pw_layout_pack_part(b->layout, b->base, at, at + n, scratch);
+        pw_streamed_copy((char *)s->data + at, scratch, n);
+    }
+    pw_pool_give(scratch, tile);
+    note_message(s);
+    return PW_OK;
+}
+
+const pw_strategy pw_strategy_streamed = {
+    .take = packed_take, .pack = streamed_pack, .unpack = packed_unpack, .give = packed_give, .expect = packed_expect};
 
 /* ---- contiguous -------------------------------------------------------------------------------------------------- */
 
