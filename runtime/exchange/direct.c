@@ -40,11 +40,11 @@ static struct {
     _Atomic uint64_t generation; /* how often channels were forgotten */
     _Atomic bool learned;        /* a channel was used since then */
     /* Blocks are added when all others are in use, under the lock, and are kept. */
+    pthread_once_t first; /* to add the first one */
     _Atomic int n;
-    _Atomic bool tried;                    /* to add the first one; set last */
     int free[PW_SEGMENT_STAND_INS], nfree; /* guarded by the lock */
     stand_in many[PW_SEGMENT_STAND_INS];
-} direct = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} direct = {.lock = PTHREAD_MUTEX_INITIALIZER, .first = PTHREAD_ONCE_INIT};
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
 
@@ -145,17 +145,18 @@ static void add_stand_in(void)
     atomic_store_explicit(&direct.n, n + 1, memory_order_relaxed);
 }
 
+static void add_first(void)
+{
+    pthread_mutex_lock(&direct.lock);
+    add_stand_in();
+    pthread_mutex_unlock(&direct.lock);
+}
+
 bool pw_direct_is_possible(void)
 {
     if (!pw_segment_own_header() || pw_lazy_serves() == PW_LAZY_NOBODY)
         return false;
-    if (!atomic_load_explicit(&direct.tried, memory_order_acquire)) {
-        pthread_mutex_lock(&direct.lock);
-        if (!atomic_load_explicit(&direct.tried, memory_order_relaxed))
-            add_stand_in();
-        atomic_store_explicit(&direct.tried, true, memory_order_release);
-        pthread_mutex_unlock(&direct.lock);
-    }
+    pthread_once(&direct.first, add_first);
     return atomic_load_explicit(&direct.n, memory_order_relaxed) > 0;
 }
 

@@ -33,8 +33,7 @@ enum {
     CHUNK = 1 << 20,         /* bytes that the thread makes at a time */
     FILLED_CHUNK = 64 << 10, /* the same for pw_lazy_fill: so little memory malloc keeps, with its pages */
     ALIGNMENT = 2 << 20,
-    STACK = 1 << 20, /* the driver of a GPU may run on it */
-    UNTRIED = -1
+    STACK = 1 << 20 /* the driver of a GPU may run on it */
 };
 
 typedef struct block {
@@ -56,12 +55,13 @@ typedef struct region {
 /* The singleton. Regions are added under the lock and never removed. */
 static struct {
     pthread_mutex_t lock;
-    _Atomic int serves; /* pw_lazy_readers; UNTRIED: not begun */
+    pthread_once_t begun;
+    _Atomic int serves; /* pw_lazy_readers, once it has begun */
     int fd;
     char *chunk; /* of the thread */
     region regions[REGIONS];
     _Atomic int nregions;
-} lazy = {.lock = PTHREAD_MUTEX_INITIALIZER, .serves = UNTRIED, .fd = -1};
+} lazy = {.lock = PTHREAD_MUTEX_INITIALIZER, .begun = PTHREAD_ONCE_INIT, .fd = -1};
 
 static size_t page(void)
 {
@@ -350,22 +350,16 @@ static pw_lazy_readers begin(void)
 
 static void try_to_begin(void)
 {
-    pw_lazy_readers serves;
+    pw_lazy_readers serves = begin();
 
-    pthread_mutex_lock(&lazy.lock);
-    if (atomic_load_explicit(&lazy.serves, memory_order_relaxed) == UNTRIED) {
-        serves = begin();
-        if (serves == PW_LAZY_NOBODY)
-            pw_log(PW_LOG_INFO, "no userfaultfd (%s): there is no lazy memory", strerror(errno));
-        atomic_store_explicit(&lazy.serves, (int)serves, memory_order_release);
-    }
-    pthread_mutex_unlock(&lazy.lock);
+    if (serves == PW_LAZY_NOBODY)
+        pw_log(PW_LOG_INFO, "no userfaultfd (%s): there is no lazy memory", strerror(errno));
+    atomic_store_explicit(&lazy.serves, (int)serves, memory_order_release);
 }
 
 pw_lazy_readers pw_lazy_serves(void)
 {
-    if (atomic_load_explicit(&lazy.serves, memory_order_acquire) == UNTRIED)
-        try_to_begin();
+    pthread_once(&lazy.begun, try_to_begin);
     return (pw_lazy_readers)atomic_load_explicit(&lazy.serves, memory_order_acquire);
 }
 
