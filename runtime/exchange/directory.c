@@ -28,27 +28,16 @@ bool pw_segment_piece_holds(const pw_segment_piece *p, uint64_t address, uint64_
     return at < pw_segment_piece_bytes(p) && bytes <= block - at % block;
 }
 
-bool pw_segment_piece_at(const pw_segment_header *h, uint64_t file_bytes, uint32_t number, pw_segment_piece *out)
-{
-    if (number >= PW_SEGMENT_PIECES || number >= atomic_load_explicit(&h->npieces, memory_order_acquire))
-        return false;
-    *out = h->pieces[number];
-    atomic_signal_fence(memory_order_acquire); /* only the copy is looked at: its owner may change the other one */
-    return pw_segment_piece_is_sound(out, file_bytes);
-}
-
 bool pw_segment_find(const pw_segment_header *h, uint64_t file_bytes, uint64_t address, uint64_t bytes,
                      pw_segment_piece *out)
 {
     uint32_t n = atomic_load_explicit(&h->npieces, memory_order_acquire);
 
     for (uint32_t i = 0; i < n && i < PW_SEGMENT_PIECES; i++) {
-        pw_segment_piece p;
-
-        if (pw_segment_piece_at(h, file_bytes, i, &p) && pw_segment_piece_holds(&p, address, bytes)) {
-            *out = p;
+        *out = h->pieces[i];
+        atomic_signal_fence(memory_order_acquire); /* only the copy is looked at: its owner may change the other one */
+        if (pw_segment_piece_is_sound(out, file_bytes) && pw_segment_piece_holds(out, address, bytes))
             return true;
-        }
     }
     return false;
 }

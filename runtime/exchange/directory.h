@@ -162,12 +162,8 @@ bool pw_segment_piece_is_sound(const pw_segment_piece *piece, uint64_t file_byte
 /* Whether one block of the piece holds the `bytes` bytes at `address`. */
 bool pw_segment_piece_holds(const pw_segment_piece *piece, uint64_t address, uint64_t bytes);
 
-/* Copies the piece of entry `number`. False: there is none, or it is not sound. `header` may hold anything and change
- * at any time. */
-bool pw_segment_piece_at(const pw_segment_header *header, uint64_t file_bytes, uint32_t number, pw_segment_piece *out);
-
-/* Finds the sound piece with one block that holds the `bytes` bytes at `address`. `header` may hold anything and change
- * at any time. */
+/* Copies the sound piece with one block that holds the `bytes` bytes at `address`. False: there is none, and *out may
+ * hold anything. `header` may do so, too, and change at any time. */
 bool pw_segment_find(const pw_segment_header *header, uint64_t file_bytes, uint64_t address, uint64_t bytes,
                      pw_segment_piece *out);
 

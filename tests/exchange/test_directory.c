@@ -89,13 +89,7 @@ static void what_is_not_sound_is_not_found(void **state)
     assert_true(pw_segment_find(h, file, address, 1, &p));
     assert_true(p.address == address && p.at == GRAIN && p.shift == 16 && p.count == 4);
     assert_false(pw_segment_find(h, file, address - 1, 1, &p));
-    assert_false(pw_segment_piece_at(h, file, 0, &p)); /* nothing but zeros */
-    assert_true(pw_segment_piece_at(h, file, 1, &p));
-    assert_true(p.address == address && p.at == GRAIN && p.shift == 16 && p.count == 4);
-    assert_false(pw_segment_piece_at(h, file, PW_SEGMENT_PIECES, &p));
-    atomic_store(&h->npieces, 1);
-    assert_false(pw_segment_piece_at(h, file, 1, &p));
-    atomic_store(&h->npieces, UINT32_MAX);
+    assert_false(pw_segment_find(h, file, 0, 0, &p)); /* entry 0 has nothing but zeros */
     h->pieces[1].shift = 63;
     assert_false(pw_segment_find(h, file, address, 1, &p));
     free(h);
