@@ -370,7 +370,7 @@ static int verdict_of(pw_trial *t, const view *v)
 }
 
 /* How many times as long as later on a slot may take in the first window, which meets memory that no process has
- * touched, and in early rounds. */
+ * touched, and in early rounds. The safe slot has neither, so it is not tried again for that. */
 static const float cold = 8;
 
 /* Keeps what the window has found out of each slot. */
@@ -386,7 +386,7 @@ static void conclude(pw_trial *t, const view *v, int found)
             float ratio = time / best;
 
             s->result = time;
-            if ((t->windows == 0 || is_early(t->record, i)) && ratio > s->ratio)
+            if (((t->windows == 0 && i != t->safe) || is_early(t->record, i)) && ratio > s->ratio)
                 ratio = fmaxf(s->ratio, ratio / cold);
             s->ratio = ratio;
         }

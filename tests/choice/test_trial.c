@@ -350,6 +350,19 @@ static void what_is_far_behind_is_not_repeated(void **state)
     assert_true(run(&w, ranks, 64, 512) < 10.5);
 }
 
+/* What other ways take at first may be little later, but not so the safe one: it is not tried again so soon. */
+static void what_is_safe_is_believed_at_once(void **state)
+{
+    const double guesses[] = {16, 10};
+    const world w = {.ways = 2, .cost = {130, 10}};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run(&w, ranks, 0, PW_TRIAL_SECOND);
+    assert_true(run(&w, ranks, PW_TRIAL_SECOND, 1000) == 10);
+}
+
 /* What is expected to be far behind waits until the rounds so far have taken much longer. */
 static void what_is_dear_waits(void **state)
 {
@@ -490,6 +503,7 @@ int main(void)
         cmocka_unit_test(half_of_the_rounds_are_enough),
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
+        cmocka_unit_test(what_is_safe_is_believed_at_once),
         cmocka_unit_test(what_is_dear_waits),
         cmocka_unit_test(what_is_dear_is_little_of_long_rounds),
         cmocka_unit_test(a_changed_machine_is_noticed),
