@@ -267,10 +267,8 @@ static bool send_again(const pw_kept *like, const pw_entry *entry, const void *b
 }
 
 /* The request is made now, and MPI starts it when the message is packed. */
-static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, const pw_entry *entry, MPI_Request *request,
-                                int *rc)
+static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, MPI_Request *request, int *rc)
 {
-    double ns = pw_staging_fused_ns(s, entry);
     bool shown = !s->strategy->begin;
     transfer *t = create(shown ? &awaited_send_ops : &send_ops, like->comm, s);
 
@@ -280,7 +278,6 @@ static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, const pw_ent
     }
     t->pending.once = true;
     t->pending.keeps = !shown && t->out.site && t->out.buffer.bytes <= PW_KEPT_BYTES;
-    t->deferred.ns = ns;
     t->kept = *like;
     t->kept.layout = t->out.buffer.layout; /* that of the type may have become another one */
     t->kept.pending = &t->pending;
@@ -361,7 +358,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     if (!persistent && !is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
         pw_loopback_send(comm, tag, NULL);
     if (init && !is_self && pw_deferred_can(&s))
-        return send_deferred(&like, &s, entry, request, rc);
+        return send_deferred(&like, &s, request, rc);
     let_deferred_go(persistent);
     t = create(is_on_device(&s) ? &awaited_send_ops : &send_ops, comm, &s);
     if (!t)

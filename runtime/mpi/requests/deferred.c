@@ -25,7 +25,6 @@ static struct {
     pthread_mutex_t lock;
     pw_deferred *first, *last;
     pw_deferred *gathered; /* the first one whose packing has not begun; NULL: none */
-    double ns;             /* the sum of those of what is gathered */
     bool grown;            /* a send was added since the last call that began something else */
     unsigned nested;       /* calls that came here while MPI was starting a send, from an error handler */
     /* Rounds of sends (deferred.h); a round ends when a call starts all of the queue, or in a pause. */
@@ -35,7 +34,6 @@ static struct {
     int predicted;     /* a pause is expected after so many sends; 0: never */
     bool as_predicted; /* the last round was started because a pause was expected */
     unsigned kept;     /* rounds that were started as predicted */
-    double launch_ns;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* This thread holds the lock; how many sends it has taken out of the queue and not yet started. */
@@ -44,7 +42,6 @@ static _Thread_local int starting;
 
 void pw_deferred_start(void)
 {
-    queue.launch_ns = pw_model_now()->facts.launch;
     atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
 }
 
@@ -104,21 +101,9 @@ static void launch(void)
 {
     if (!queue.gathered)
         return;
-    for (pw_deferred *d = queue.gathered; d && pw_staging_begin_pack(d->out); d = d->next) {
+    for (pw_deferred *d = queue.gathered; d && pw_staging_begin_pack(d->out); d = d->next)
         queue.gathered = d->next;
-        queue.ns -= d->ns;
-    }
     pw_gpu_launch_begun();
-}
-
-/* A launch takes as long as several calls of MPI_Isend, so short messages wait for the call that needs them. A GPU that
- * packs nothing begins with longer ones at once. */
-static bool is_launch_due(void)
-{
-    enum { LONG = 10 }; /* packing takes more than a launch divided by that */
-    bool idle = queue.gathered == queue.first;
-
-    return queue.gathered && (queue.ns > queue.launch_ns || (idle && queue.last->ns * LONG > queue.launch_ns));
 }
 
 static pw_deferred *pop(void)
@@ -128,10 +113,8 @@ static pw_deferred *pop(void)
     if (!d)
         return NULL;
     queue.first = d->next;
-    if (queue.gathered == d) {
+    if (queue.gathered == d)
         queue.gathered = d->next;
-        queue.ns -= d->ns;
-    }
     starting++;
     return d;
 }
@@ -187,8 +170,6 @@ static void poll(void)
 {
     while (queue.first && queue.first != queue.gathered && pw_staging_is_packed(queue.first->out))
         start(pop());
-    if (is_launch_due())
-        launch();
 }
 
 void pw_deferred_poll_slow(void)
@@ -242,7 +223,6 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     queue.last = d;
     if (!queue.gathered)
         queue.gathered = d;
-    queue.ns += d->ns;
     queue.grown = true;
     atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
     queue.as_predicted = ++queue.round == queue.predicted && ++queue.kept % AGAIN != 0;

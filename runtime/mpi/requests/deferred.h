@@ -4,14 +4,8 @@
  * packed, and frees when it is complete (pw_pending.once).
  *
  * The sends of a process wait in one queue, and MPI starts them in the order of the calls, so messages do not overtake
- * each other. They are gathered, and packed by one launch when a call needs them, or as soon as
- *
- *   - nothing of the queue is being packed, and the last one takes a tenth of a launch or more, or
- *   - the modelled time of what is gathered exceeds that of a launch: then a longer batch gains nothing, and a second
- *     launch is hidden behind the first.
- *
- * Messages that are shown to their receivers, and not packed, are gathered, too: they wait for the program's
- * work once.
+ * each other. They are gathered, and packed by one launch when a call needs them. Messages that are shown to their
+ * receivers, and not packed, are gathered, too: they wait for the program's work once.
  *
  * Calls that neither wait for another process nor send start what is packed, and the second one in a row has the rest
  * packed (pw_deferred_poll). The gate makes every other call start everything, before MPI is asked (pw_deferred_flush):
@@ -35,7 +29,6 @@
 typedef struct pw_deferred {
     pw_pending *pending;
     pw_staging *out;
-    double ns; /* modelled time by which packing makes a launch longer */
     struct pw_deferred *next;
 } pw_deferred;
 
@@ -45,10 +38,10 @@ void pw_deferred_start(void);
 /* Whether a send that is staged so may be deferred. It may not if other libraries take calls of MPI that would have to
  * start it. */
 bool pw_deferred_can(const pw_staging *out);
-/* Adds a send. Its operation is tracked, and `out` belongs to it; `d->ns` is set. Begins packing where that is due. */
+/* Adds a send. Its operation is tracked, and `out` belongs to it. */
 void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out);
 
-/* Starts the sends at the head of the queue that are packed, and begins packing where that is due. */
+/* Starts the sends at the head of the queue that are packed. The second such call in a row begins to pack the rest. */
 void pw_deferred_poll_slow(void);
 
 static inline void pw_deferred_poll(void)

@@ -178,20 +178,6 @@ bool pw_staging_is_fusable(const pw_staging *s)
     return s->strategy && s->strategy->is_fusable && s->strategy->is_fusable(s);
 }
 
-/* The bytes take what they take at the rate of a long message of this type. */
-double pw_staging_fused_ns(const pw_staging *s, const pw_entry *entry)
-{
-    enum { LONG = 1 << 20 };
-    const pw_message m = {.buffer = s->buffer, .entry = entry, .cost_bytes = LONG, .kind = s->kind, .role = s->role};
-    const pw_facts *facts = &pw_model_now()->facts;
-    pw_asked a;
-    double work;
-
-    pw_ask(&a, &m);
-    work = pw_way_own_cost(pw_strategy_id_of(s->strategy), facts, pw_ask_all(&a), PW_PACK) - facts->launch;
-    return work > 0 ? work * (double)s->buffer.bytes / LONG : 0;
-}
-
 bool pw_staging_is_packed(const pw_staging *s)
 {
     return s->under_way ? s->strategy->is_over(s) : !s->strategy->begin;

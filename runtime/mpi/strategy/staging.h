@@ -30,8 +30,6 @@ bool pw_staging_begin_pack(pw_staging *s);
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received);
 /* Whether this packing should begin together with others, as one launch. */
 bool pw_staging_is_fusable(const pw_staging *s);
-/* The modelled time, in nanoseconds, by which packing this makes a launch longer. To be called before MPI. */
-double pw_staging_fused_ns(const pw_staging *s, const struct pw_entry *entry);
 /* Whether packing has begun and is over, so that pw_staging_pack does not wait. */
 bool pw_staging_is_packed(const pw_staging *s);
 /* Waits until nobody reads a message that MPI has sent: then its buffer is the program's again. */

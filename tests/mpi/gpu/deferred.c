@@ -18,12 +18,22 @@
 /* A pause in which a program computes: longer than what deferred.c takes for none. */
 static const int64_t pause_ns = 1000000;
 
-enum { N = 12, SMALL = 16 * 40, BIG = 16 * 300000, ROUNDS = 12, TAG = 7, THREADS = 3, LAST = 6, SKIPPED = 77 };
+enum {
+    N = 12,
+    SMALL = 16 * 40,
+    MIDDLE = 16 * 4000,
+    BIG = 16 * 300000,
+    ROUNDS = 12,
+    TAG = 7,
+    THREADS = 3,
+    LAST = 6,
+    SKIPPED = 77
+};
 
 typedef int send_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 
 static send_fn *const modes[] = {MPI_Isend, MPI_Issend, MPI_Irsend};
-static MPI_Datatype pieces, large; /* of doubles, each a stride of two apart */
+static MPI_Datatype pieces, middle, large; /* of doubles, each a stride of two apart */
 static gpu_memory out[N], in[N], big;
 static int rank, handled, level;
 static _Atomic long freed; /* requests */
@@ -450,38 +460,40 @@ static void check_pause(void)
 }
 
 /* Sends n messages to this rank, and then pauses. Returns how many launches packed them. */
-static long launches_of_round(int n, int64_t pause)
+static long launches_of_round(MPI_Datatype type, int n, int64_t pause)
 {
-    static unsigned char host[N][SMALL];
+    static unsigned char host[N][MIDDLE];
     MPI_Request requests[2 * N];
     long made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("");
 
     for (int i = 0; i < n; i++)
-        MPI_Irecv(host[i], 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
+        MPI_Irecv(host[i], 1, type, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
     for (int i = 0; i < n; i++)
-        MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[n + i]);
+        MPI_Isend(big.at + i * MIDDLE, 1, type, 0, TAG + i, MPI_COMM_SELF, &requests[n + i]);
     test_clock_pass(pause);
     MPI_Waitall(2 * n, requests, test_ignored());
     return gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("") - made;
 }
 
-/* Short sends are packed by one launch, also when pauses have followed rounds of one send. */
+/* Sends are packed by one launch, also when pauses have followed rounds of one send, and when they are longer. */
 static void check_pause_is_forgotten(void)
 {
-    long before, after;
+    long before, after, longer;
 
     if (!gpu_is_fake() || !is_word("PACKWRIGHT_JIT", "sync"))
         return;
     test_clock_hold(0);
-    launches_of_round(N, 0); /* ends what was expected after the rounds before */
-    before = launches_of_round(N, 0);
+    launches_of_round(pieces, N, 0); /* ends what was expected after the rounds before */
+    before = launches_of_round(pieces, N, 0);
     for (int round = 0; round < 4; round++)
-        launches_of_round(1, pause_ns);
-    launches_of_round(N, 0);
-    after = launches_of_round(N, 0);
+        launches_of_round(pieces, 1, pause_ns);
+    launches_of_round(pieces, N, 0);
+    after = launches_of_round(pieces, N, 0);
+    longer = launches_of_round(middle, N, 0);
     test_clock_release();
     CHECK(before == 1 && after == 1, "%d short sends take %ld launches, and %ld after rounds with a pause", N, before,
           after);
+    CHECK(longer == 1, "%d longer sends take %ld launches", N, longer);
 }
 
 /* ---- requests that are not waited for --------------------------------------------------------------------------- */
@@ -728,8 +740,10 @@ int main(int argc, char **argv)
     if (gpu_is_fake())
         fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
     MPI_Type_vector(40, 1, 2, MPI_DOUBLE, &pieces);
+    MPI_Type_vector(4000, 1, 2, MPI_DOUBLE, &middle);
     MPI_Type_vector(300000, 1, 2, MPI_DOUBLE, &large);
     MPI_Type_commit(&pieces);
+    MPI_Type_commit(&middle);
     MPI_Type_commit(&large);
     for (int i = 0; i < N; i++) {
         out[i] = gpu_memory_make(GPU_DEVICE, SMALL);
