@@ -33,7 +33,7 @@
  */
 
 /* A view as a value of the table. NATIVE: the file holds the bytes as memory does. PLAIN: the file type is predefined,
- * so the view has no holes. */
+ * so the view has no holes; the kind of any other one follows (pw_io_view_kind). */
 enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
 
 /* The singleton. */
@@ -81,7 +81,7 @@ pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etyp
         return PW_DONE;
     pthread_once(&views.once, start);
     noted |= !strcmp(datarep, "native") ? NATIVE : 0;
-    noted |= is_predefined(filetype) ? PLAIN : 0;
+    noted |= is_predefined(filetype) ? PLAIN : 2 * PLAIN * pw_io_view_kind(filetype);
     if (!views.lost && pw_handle_table_insert(&table, pw_file_key(fh), (void *)noted) != PW_OK)
         views.lost = true;
     return PW_DONE;
@@ -132,7 +132,7 @@ static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_ve
     bool needed = pw_mirror_is_needed(m);
     pw_status status = PW_OK;
 
-    m->variant = (uint8_t)(2 * call->time + !!(view & PLAIN));
+    m->variant = (uint16_t)(2 * (view / PLAIN) + call->time);
     s->strategy = NULL;
     if (!needed && !(view & NATIVE && pw_io_type_is_plain(call->type)))
         return false;

@@ -6,6 +6,7 @@
 #include "runtime/mpi/io/internal.h"
 
 #include "frontend/mpi/contents.h"
+#include "runtime/engine/memory/handle_table.h"
 
 /* Types with more parts than this are left to MPI. */
 enum { PARTS = 64 };
@@ -59,4 +60,19 @@ bool pw_io_type_is_plain(MPI_Datatype type)
     search s = {.parts = PARTS};
 
     return is_plain(type, &s);
+}
+
+/* In arrays that are divided along their last dimension, the gap at the end tells the length of blocks. */
+unsigned pw_io_view_kind(MPI_Datatype filetype)
+{
+    bounds b;
+    uint64_t kind = 0;
+
+    if (read_bounds(filetype, &b)) {
+        MPI_Count parts[] = {b.size, b.extent, b.extent - b.true_extent};
+
+        for (int i = 0; i < 3; i++)
+            kind = kind << 8 | (parts[i] > 0 ? pw_site_size(parts[i]) : 0);
+    }
+    return (unsigned)(pw_handle_hash(kind) >> (64 - 11));
 }

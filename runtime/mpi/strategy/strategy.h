@@ -40,7 +40,7 @@ typedef struct pw_message {
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction; of blocks that are exchanged, those of one communicator. 0: not known */
-    uint8_t variant;  /* tells messages of one kind apart that MPIs treat differently: any number below 64 */
+    uint16_t variant; /* tells messages of one kind apart that MPIs treat differently: any number below 1 << 13 */
     bool once;        /* it is sent once, and MPI does not copy it in the call */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
                                     (pw_net_transports); NULL: any other message */

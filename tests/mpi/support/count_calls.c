@@ -8,6 +8,7 @@ _Atomic(MPI_Datatype) count_sent_type;
 _Atomic(const void *) count_sent_from;
 _Atomic int count_put_objects, count_slow_put = -1;
 void (*count_after_recv)(void);
+void (*count_before_write)(MPI_Datatype type);
 
 int MPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbuf, int outsize, int *position,
              MPI_Comm comm)
@@ -51,6 +52,14 @@ int MPI_Put(const void *buf, int count, MPI_Datatype datatype, int target, MPI_A
     if (target_count == count_slow_put)
         nanosleep(&slow, NULL);
     return PMPI_Put(buf, count, datatype, target, disp, target_count, target_datatype, win);
+}
+
+int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype,
+                      MPI_Status *status)
+{
+    if (count_before_write)
+        count_before_write(datatype);
+    return PMPI_File_write_at(fh, offset, buf, count, datatype, status);
 }
 
 int MPI_Type_commit(MPI_Datatype *datatype)

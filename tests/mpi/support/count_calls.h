@@ -13,5 +13,7 @@ extern _Atomic int count_put_objects;
 extern _Atomic int count_slow_put;
 /* Called when a message has arrived, before MPI_Recv returns. Does what another thread could do in between. */
 extern void (*count_after_recv)(void);
+/* Called with the type in memory before the MPI writes. */
+extern void (*count_before_write)(MPI_Datatype type);
 
 #endif
