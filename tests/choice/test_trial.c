@@ -363,6 +363,19 @@ static void what_is_safe_is_believed_at_once(void **state)
     assert_true(run(&w, ranks, PW_TRIAL_SECOND, 1000) == 10);
 }
 
+/* A way that takes much longer than expected does not use up the budget before the safe one has had a turn. */
+static void what_is_safe_comes_first(void **state)
+{
+    const double guesses[] = {17, 10, 17};
+    const world w = {.ways = 3, .cost = {5, 10, 60}};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run(&w, ranks, 0, PW_TRIAL_SECOND);
+    assert_int_equal(ranks[0].way[0], 0);
+}
+
 /* What is expected to be far behind waits until the rounds so far have taken much longer. */
 static void what_is_dear_waits(void **state)
 {
@@ -504,6 +517,7 @@ int main(void)
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
         cmocka_unit_test(what_is_safe_is_believed_at_once),
+        cmocka_unit_test(what_is_safe_comes_first),
         cmocka_unit_test(what_is_dear_waits),
         cmocka_unit_test(what_is_dear_is_little_of_long_rounds),
         cmocka_unit_test(a_changed_machine_is_noticed),
