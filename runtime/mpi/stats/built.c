@@ -153,7 +153,7 @@ void pw_built_start(void)
 /* False: it is not known. */
 static bool put_place(pw_json *json, const void *address)
 {
-    const char *call = (const char *)address - 1; /* the address of a return lies behind the call */
+    const void *call = (const void *)((uintptr_t)address - 1); /* the address of a return lies behind the call */
     struct link_map *map = NULL;
     char program[4096] = "", offset[24];
     Dl_info info;
