@@ -38,11 +38,11 @@ def forced_ways(rows):
 def of_findings(findings):
     """The table, and below it what deserves a look."""
     forced = forced_ways(findings.rows)
-    head = ["application", "MPI", "exchange", "native", "Packwright", "ratio", "by hand", *forced, "ways taken", "left to the MPI"]
+    head = ["application", "MPI", "exchange", "native", "Packwright", "ratio", "first", "by hand", *forced, "ways taken", "left to the MPI"]
     lines = []
     for row in findings.rows:
         lines.append([row.application, row.mpi, row.name, seconds(row.median(NATIVE)), seconds(row.median(OURS)), ratio(row),
-                      seconds(row.median(HAND)), *(f"{row.ratio(way):.2f}" if row.ratio(way) else "" for way in forced), counts(row.taken),
+                      f"{row.first_ratio():.2f}" if row.first else "", seconds(row.median(HAND)), *(f"{row.ratio(way):.2f}" if row.ratio(way) else "" for way in forced), counts(row.taken),
                       counts(row.left)])
     for application, mpi, reason in findings.skipped:
         lines.append([application, mpi, f"skipped: {reason}", *[""] * (len(head) - 3)])

@@ -18,12 +18,13 @@ class Missing(Exception):
 
 
 def read_rows(text, _way):
-    """The rows that a program has printed: {name: (seconds, result)}. Each is a line of JSON, as programs/rows.h writes it."""
+    """The rows that a program has printed: {name: (seconds, result)}, and the seconds of native and of first uses in the same process if
+    the program has them. Each is a line of JSON, as programs/rows.h writes it."""
     rows = {}
     for line in text.splitlines():
         if line.startswith('{"row"'):
             row = json.loads(line)
-            rows[row["row"]] = (row["seconds"], row["result"])
+            rows[row["row"]] = (row["seconds"], row["result"], *(row[of] for of in ("native", "first") if of in row))
     return rows
 
 
@@ -55,6 +56,8 @@ class Row:
     mpi: str
     name: str
     times: dict = field(default_factory=lambda: collections.defaultdict(list))  # way: seconds of each turn
+    beside: dict = field(default_factory=lambda: collections.defaultdict(list))  # way: native seconds in the same processes
+    first: list = field(default_factory=list)  # seconds of first uses with Packwright, in which ways are tried
     results: dict = field(default_factory=lambda: collections.defaultdict(list))
     taken: dict = field(default_factory=dict)  # strategy: messages
     left: dict = field(default_factory=dict)  # what was left to the MPI
@@ -65,10 +68,16 @@ class Row:
 
     def ratios(self, way=OURS):
         """How many times as fast as natively, in each turn."""
-        return [n / t for n, t in zip(self.times.get(NATIVE, ()), self.times.get(way, ()))]
+        return [n / t for n, t in zip(self.beside.get(way) or self.times.get(NATIVE, ()), self.times.get(way, ()))]
 
     def ratio(self, way=OURS):
+        if self.beside.get(way):
+            return statistics.median(self.ratios(way))
         return self.median(NATIVE) / self.median(way) if self.ratios(way) else None
+
+    def first_ratio(self):
+        """The same of first uses."""
+        return statistics.median(n / t for n, t in zip(self.beside[OURS], self.first)) if self.first else None
 
     def disagreement(self):
         """Which ways have another result than the first native run; empty: none."""
@@ -79,12 +88,14 @@ class Row:
 
     def data(self):
         return {"application": self.application, "mpi": self.mpi, "row": self.name, "seconds": dict(self.times), "taken": self.taken,
-                "left": self.left, "fault": self.fault}
+                "beside": dict(self.beside), "first": self.first, "left": self.left, "fault": self.fault}
 
     @classmethod
     def of(cls, data):
         row = cls(data["application"], data["mpi"], data["row"], taken=data["taken"], left=data["left"], fault=data["fault"])
         row.times.update(data["seconds"])
+        row.beside.update(data.get("beside", {}))
+        row.first.extend(data.get("first", ()))
         return row
 
 
@@ -173,11 +184,16 @@ class Turns:
                 found, why = self.rows_of(program, way, arguments)
                 if why:
                     failed[way] = why
-                for name, (seconds, result) in found.items():
+                for name, (seconds, result, *within) in found.items():
                     row = rows.setdefault(name, Row(program.application, self.mpi, name))
                     row.results[way].append(result)
-                    if turn:
-                        row.times[way].append(seconds)
+                    if not turn:
+                        continue
+                    row.times[way].append(seconds)
+                    if within and way != NATIVE:
+                        row.beside[way].append(within[0])
+                    if within and way == OURS:
+                        row.first.append(within[1])
             if NATIVE in failed:
                 raise Missing(f"fails natively: {failed[NATIVE]}")
         rows = {name: row for name, row in rows.items() if row.results.get(NATIVE) or row.results.get(OURS)}

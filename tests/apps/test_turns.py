@@ -17,11 +17,11 @@ SPEAKER = """
 import json, sys
 way, report, *words = sys.argv[1:]
 only = next((w[7:] for w in words if w.startswith("--only=")), "")
-for name, seconds, result in json.loads(words[0]).get(way, []):
+for name, seconds, result, *within in json.loads(words[0]).get(way, []):
     if name == "crash":
         sys.exit("it has crashed")
     if not only or only == name:
-        print(json.dumps({"row": name, "seconds": seconds, "result": result}))
+        print(json.dumps({"row": name, "seconds": seconds, "result": result, **dict(zip(("native", "first"), within))}))
 if report:
     open(report, "w").write(json.dumps({"left_to_mpi": {"uses": 7}, "types": [
         {"sends": {"packed": 3}, "receives": {"packed": 2, "native": 4}, "packs": 5, "unpacks": 0}]}))
@@ -67,6 +67,14 @@ def test_the_first_turn_is_not_timed():
 def test_by_hand_and_forced_ways_are_rivals():
     rows, _ = judge(same(NATIVE, OURS, HAND, "packed", seconds=(4.0, 2.0, 1.0, 8.0)), hand=True, forced=["packed"])
     assert rows[0].median(HAND) == 1 and rows[0].ratio("packed") == 0.5 and not rows[0].fault
+
+
+def test_a_program_with_turns_of_its_own_is_its_own_judge():
+    speech = {NATIVE: [["r", 8.0, "x", 8.0, 8.0]], OURS: [["r", 1.0, "x", 2.0, 4.0]]}
+    row = judge(speech)[0][0]
+    assert row.ratio() == 2 and row.first_ratio() == 0.5
+    back = Row.of(row.data())
+    assert back.ratio() == 2 and back.first_ratio() == 0.5
 
 
 def test_what_was_done_is_asked_in_runs_of_its_own():

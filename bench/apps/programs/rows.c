@@ -7,6 +7,8 @@
 
 /* Exchanges: before the clock is read, to guess how many fit, at least and at most, and those whose result counts. */
 enum { WARM = 5, GUESS = 3, LEAST = 3, MOST = 100000, DIGESTED = 3 };
+/* Uses in which ways are tried, and turns by MPI_ and PMPI_ functions after them. */
+enum { FIRST = 64, TURNS = 11 };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -93,14 +95,14 @@ void *rows_allocate(size_t bytes)
 /* ---- timing ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the seconds that the slowest rank needs for `times` exchanges. */
-static double clocked(const row *r, int times)
+static double clocked(void (*exchange)(void *data), void *data, int times)
 {
     double began, mine, longest;
 
     MPI_Barrier(MPI_COMM_WORLD);
     began = MPI_Wtime();
     for (int i = 0; i < times; i++)
-        r->exchange(r->data);
+        exchange(data);
     mine = MPI_Wtime() - began;
     MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return longest;
@@ -129,24 +131,65 @@ bool rows_wanted(const rows *all, const char *name)
     return !strcmp(all->only, name) || !fnmatch(all->only, name, 0);
 }
 
-void rows_do(const rows *all, const char *name, const row *r)
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+    qsort(values, TURNS, sizeof *values, by_value);
+    return values[TURNS / 2];
+}
+
+/* Prints the seconds of an exchange after its first uses, by turns. */
+static void time_turns(const rows *all, const row *r)
+{
+    double first = clocked(r->exchange, r->data, FIRST) / FIRST, ours[TURNS], native[TURNS];
+    int times = times_within(all->seconds / (2 * TURNS), clocked(r->natively, r->data, GUESS) / GUESS);
+
+    for (int i = 0; i < TURNS; i++)
+        for (int side = 0; side < 2; side++) {
+            bool natively = (i + side) % 2;
+
+            (natively ? native : ours)[i] = clocked(natively ? r->natively : r->exchange, r->data, times) / times;
+        }
+    if (!all->rank)
+        printf("\"seconds\": %.9g, \"native\": %.9g, \"first\": %.9g", median(ours), median(native), first);
+}
+
+static void time_row(const rows *all, const row *r)
 {
     double seconds;
-    uint64_t digest;
     int times;
+
+    clocked(r->exchange, r->data, WARM);
+    times = times_within(all->seconds, clocked(r->exchange, r->data, GUESS) / GUESS);
+    seconds = clocked(r->exchange, r->data, times) / times;
+    if (!all->rank)
+        printf("\"seconds\": %.9g", seconds);
+}
+
+void rows_do(const rows *all, const char *name, const row *r)
+{
+    uint64_t digest;
 
     if (!rows_wanted(all, name))
         return;
+    if (!all->rank)
+        printf("{\"row\": \"%s\", ", name);
     r->prepare(r->data);
-    clocked(r, WARM);
-    times = times_within(all->seconds, clocked(r, GUESS) / GUESS);
-    seconds = clocked(r, times) / times;
+    if (r->natively)
+        time_turns(all, r);
+    else
+        time_row(all, r);
     r->prepare(r->data);
     for (int i = 0; i < DIGESTED; i++)
         r->exchange(r->data);
     digest = digest_of_all(all, r);
     if (!all->rank)
-        printf("{\"row\": \"%s\", \"seconds\": %.9g, \"result\": \"%016llx\"}\n", name, seconds,
-               (unsigned long long)digest);
+        printf(", \"result\": \"%016llx\"}\n", (unsigned long long)digest);
     fflush(stdout);
 }

@@ -4,6 +4,9 @@
  *
  *   {"row": "write 64^3 to one block", "seconds": 0.00123, "result": "0123456789abcdef"}
  *
+ * Where processes differ more than ways do, a row is timed in turns of one process, by MPI_ and by PMPI_ functions:
+ * "native" are the seconds by PMPI_, and "first" those of one of its first uses, in which ways are tried.
+ *
  * Options of every program: --only=ROW (a shell pattern), --seconds=TIME of a row, --hand (packs by itself).
  */
 #ifndef PW_BENCH_APPS_ROWS_H
@@ -27,6 +30,7 @@ typedef struct row {
     void (*prepare)(void *data);    /* sets memory to what it is before an exchange */
     void (*exchange)(void *data);   /* what is timed */
     uint64_t (*digest)(void *data); /* of this rank's memory, or of its part of a file */
+    void (*natively)(void *data);   /* the same by PMPI_ functions, which Packwright does not see, or NULL */
 } row;
 
 /* Starts MPI and reads the options that all programs have; ends the program if it does not understand one of them. */
