@@ -173,13 +173,14 @@ class Turns:
         return [row for name in names for row in self.turns(program, [program.only + name])]
 
     def turns(self, program, arguments):
-        """The rows that a program prints with such arguments. The first turn warms up: its results count, its times do not."""
+        """The rows that a program prints with such arguments. The first turn warms up: its results count, its times do not. A program
+        that times native itself runs natively in that turn only."""
         ways = [NATIVE, OURS, *([HAND] if program.hand or program.hand_environment else []), *self.forced]
-        rows, failed = {}, {}
+        rows, failed, is_own_judge = {}, {}, False
         for turn in range(self.pairs + 1):
             self.say(f"{self.mpi}: {program.application}: turn {turn} of {self.pairs} {' '.join(arguments)}")
             for way in ways if turn % 2 else reversed(ways):
-                if way in failed:
+                if way in failed or (way == NATIVE and turn and is_own_judge):
                     continue
                 found, why = self.rows_of(program, way, arguments)
                 if why:
@@ -187,12 +188,14 @@ class Turns:
                 for name, (seconds, result, *within) in found.items():
                     row = rows.setdefault(name, Row(program.application, self.mpi, name))
                     row.results[way].append(result)
+                    is_own_judge = is_own_judge or bool(within)
                     if not turn:
                         continue
                     row.times[way].append(seconds)
-                    if within and way != NATIVE:
+                    if within:
                         row.beside[way].append(within[0])
                     if within and way == OURS:
+                        row.times[NATIVE].append(within[0])
                         row.first.append(within[1])
             if NATIVE in failed:
                 raise Missing(f"fails natively: {failed[NATIVE]}")

@@ -71,8 +71,10 @@ def test_by_hand_and_forced_ways_are_rivals():
 
 def test_a_program_with_turns_of_its_own_is_its_own_judge():
     speech = {NATIVE: [["r", 8.0, "x", 8.0, 8.0]], OURS: [["r", 1.0, "x", 2.0, 4.0]]}
-    row = judge(speech)[0][0]
+    rows, ways = judge(speech)
+    row = rows[0]
     assert row.ratio() == 2 and row.first_ratio() == 0.5
+    assert ways.count(NATIVE) == 1 and row.median(NATIVE) == 2
     back = Row.of(row.data())
     assert back.ratio() == 2 and back.first_ratio() == 0.5
 
