@@ -128,19 +128,20 @@ static void print_kernel(FILE *out, pw_data type)
                 ranks);
 }
 
-/* The words for transfers, in the order in which reports have them. */
-static const char *const transfers[] = {"sends", "receives", "puts", "gets", "writes", "reads"};
+const char *const pw_data_transfers[PW_STATS_BELONGINGS][PW_STATS_BOTH] = {
+    {"sends", "receives"}, {"puts", "gets"}, {"writes", "reads"}};
 
 /* Prints how many transfers took which strategy: "; 200 packed, 6 native sends". */
 static void print_transfers(FILE *out, pw_data type)
 {
-    for (size_t i = 0; i < sizeof transfers / sizeof *transfers; i++) {
-        pw_data by = pw_data_object(type, transfers[i]);
+    for (int i = 0; i < PW_STATS_BELONGINGS * PW_STATS_BOTH; i++) {
+        const char *word = pw_data_transfers[i / PW_STATS_BOTH][i % PW_STATS_BOTH];
+        pw_data by = pw_data_object(type, word);
 
         for (pw_data s = by ? by->first : NULL; s; s = s->next)
             fprintf(out, "%s%.0f %s", s == by->first ? "; " : ", ", s->number, s->name);
         if (by && by->first)
-            fprintf(out, " %s", transfers[i]);
+            fprintf(out, " %s", word);
     }
 }
 

@@ -21,6 +21,10 @@ pw_hash pw_data_hash(pw_data of, const char *name);
 pw_data pw_data_object(pw_data of, const char *name);
 pw_data pw_data_first(pw_data of, const char *name); /* the first element of an array; NULL: there is none */
 
+/* What transfers belong to, and their directions, in the order of pw_transfer_kind and pw_role; and their words. */
+enum { PW_STATS_MESSAGES, PW_STATS_WINDOWS, PW_STATS_FILES, PW_STATS_BELONGINGS, PW_STATS_BOTH = 2 };
+extern const char *const pw_data_transfers[PW_STATS_BELONGINGS][PW_STATS_BOTH];
+
 /* Returns whether any call used a type. */
 bool pw_data_was_used(pw_data type);
 /* The type as people read it: as the program built it if that is known. */

@@ -213,7 +213,7 @@ static void put_choices_to_oneself(pw_json *json, const pw_report *report)
 
 static void put_used(pw_json *json, const pw_stats_record *r, int of, int direction)
 {
-    pw_json_open(json, pw_stats_transfer_word(of, direction), '{');
+    pw_json_open(json, pw_data_transfers[of][direction], '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (r->used[of][id][direction])
             pw_json_int(json, pw_stats_strategies[id], r->used[of][id][direction]);

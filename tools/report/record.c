@@ -1,7 +1,6 @@
 /* Reading what ranks have of layouts, merging records of equal ones, and what one record says. */
 #include "tools/report/record.h"
 
-/* Of one rank. */
 void pw_stats_read(pw_stats_record *r, pw_data type, int64_t rank)
 {
     r->hash = pw_data_hash(type, "hash");
@@ -11,7 +10,7 @@ void pw_stats_read(pw_stats_record *r, pw_data type, int64_t rank)
 #undef X
     for (int of = 0; of < PW_STATS_BELONGINGS; of++)
         for (int direction = 0; direction < PW_STATS_BOTH; direction++) {
-            pw_data used = pw_data_object(type, pw_stats_transfer_word(of, direction));
+            pw_data used = pw_data_object(type, pw_data_transfers[of][direction]);
 
             for (int id = 0; id < PW_STRATEGY_COUNT; id++)
                 r->used[of][id][direction] = pw_data_whole(used, pw_stats_strategies[id]);
@@ -96,14 +95,6 @@ int64_t pw_stats_transfers(const pw_stats_record *r, int of)
 int64_t pw_stats_accesses(const pw_stats_record *r)
 {
     return pw_stats_transfers(r, PW_STATS_WINDOWS) + pw_stats_transfers(r, PW_STATS_FILES);
-}
-
-const char *pw_stats_transfer_word(int of, int direction)
-{
-    static const char *const words[PW_STATS_BELONGINGS][PW_STATS_BOTH] = {
-        {"sends", "receives"}, {"puts", "gets"}, {"writes", "reads"}};
-
-    return words[of][direction];
 }
 
 int pw_stats_most_used(const pw_stats_record *r)

@@ -4,9 +4,6 @@
 
 #include "tools/report/choice.h"
 
-/* What transfers belong to, and their directions, in the order of pw_transfer_kind and pw_role. */
-enum { PW_STATS_MESSAGES, PW_STATS_WINDOWS, PW_STATS_FILES, PW_STATS_BELONGINGS, PW_STATS_BOTH = 2 };
-
 /* X(name): what is summed over ranks, by the names in their data. Uses of the layout as the engine counts them, and the
  * bytes of its transfers (moved); ranks with the layout, and those that compiled or loaded its kernel, or could not;
  * types with the layout that were committed. */
@@ -53,8 +50,6 @@ void pw_stats_merge(pw_stats_list *records);
 int64_t pw_stats_transfers(const pw_stats_record *record, int of);
 /* Accesses to windows and files. */
 int64_t pw_stats_accesses(const pw_stats_record *record);
-/* The word for transfers of one kind and direction: "sends", "writes". */
-const char *pw_stats_transfer_word(int of, int direction);
 /* The strategy that most transfers took; PW_STRATEGY_COUNT: there are none. */
 int pw_stats_most_used(const pw_stats_record *record);
 
