@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FORMAT = 4 }; /* grows when a name of the data changes its meaning or goes */
-
 static const char *const strategies[] = {
 #define X(symbol, name, packed, help) #name,
     PW_STRATEGIES(X)
@@ -207,7 +205,6 @@ void pw_report_put_run(FILE *out)
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     pw_json_begin(&json, out);
     pw_json_open(&json, NULL, '{');
-    pw_json_int(&json, "format", FORMAT);
     pw_json_string(&json, "packwright", PW_PROJECT_VERSION);
     put_program(&json);
     put_mpi(&json);
