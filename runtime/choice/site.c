@@ -217,7 +217,7 @@ static int way_of(const pw_site *s, int slot)
     return s->way[slot] == NONE || refines_another(s, slot) ? s->way[PW_TRIAL_USUAL] : s->way[slot];
 }
 
-/* Makes a variant of what a window has found a rival, which is expected to take as long. */
+/* Makes the variant a rival once a window has found its way, as which it is expected to take as long. */
 static void admit_variant(pw_site *s)
 {
     int slot = s->trial.n - 1;

@@ -204,8 +204,8 @@ static int next(const pw_trial *t, int step)
         return OVER;
     if (step == 1 && is_short(t, &v))
         return LAST + PW_TRIAL_USUAL;
-    /* Who comes first may use the budget up. That is the safe slot, until a window has tried it; then, downwards, the
-     * variant of the usual way, which is expected to lose nothing. */
+    /* The first slot may use the budget up. In the first window that is the safe one, and later, downwards, the variant
+     * of the usual way, which is expected to lose nothing. */
     for (int i = 1; i <= t->n; i++) {
         int slot = (v.last + (t->windows > 0 ? 2 * t->n - i : i)) % t->n;
 
