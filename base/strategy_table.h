@@ -23,8 +23,7 @@
     X(REMOTE, remote, HOST, "nothing: the receiver reads a long block of a collective over the network")              \
     X(DEVICE, device, DEVICE, "GPU memory, packed by the GPU, if the MPI takes such memory")                          \
     X(ONE_SHOT, one_shot, MAPPED, "pinned host memory, to which the GPU packs")                                       \
-    X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed")           \
-    X(PIPELINED, pipelined, PIPELINED, "the same in chunks, of which one is copied while the next one is packed")
+    X(STAGED, staged, STAGED, "pinned host memory, to which GPU memory is copied after the GPU has packed")
 
 typedef enum pw_strategy_id {
 #define X(symbol, name, packed, help) PW_STRATEGY_##symbol,

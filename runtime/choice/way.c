@@ -137,29 +137,12 @@ static double staged(const pw_facts *f, pw_direction direction, pw_cost_shape s)
     return to_device(f, direction, s) + copy_beside(f, direction, s.bytes);
 }
 
-/* Kernel and copy engine work at the same time, each on its own chunk. The first chunk takes as long as alone. Each
- * other one takes the time of the slower of the two, and a quarter of a launch, since launches overlap with work, too.
- */
-static double pipelined(const pw_facts *f, pw_direction direction, pw_cost_shape s, int64_t chunk)
-{
-    pw_cost_shape part = s;
-    double chunks, slower;
-
-    if (s.bytes <= chunk)
-        return staged(f, direction, s);
-    part.bytes = chunk;
-    chunks = (double)((s.bytes + chunk - 1) / chunk);
-    slower = fmax(traffic(f, direction, part), (double)chunk / f->host_link) + f->launch / 4;
-    return staged(f, direction, part) + (chunks - 1) * slower;
-}
-
 static double move(const pw_facts *f, pw_packed_place packed, pw_direction direction, const pw_conditions *c)
 {
     switch (packed) {
     case PW_PACKED_DEVICE: return to_device(f, direction, c->shape);
     case PW_PACKED_MAPPED: return to_mapped(f, direction, c->shape);
     case PW_PACKED_STAGED: return staged(f, direction, c->shape);
-    case PW_PACKED_PIPELINED: return pipelined(f, direction, c->shape, at_least_one(c->chunk));
     default: return by_cpu(f, c->shape);
     }
 }
@@ -356,7 +339,6 @@ const pw_way pw_ways[PW_STRATEGY_COUNT] = {
     [PW_STRATEGY_DEVICE] = {.needs = BY_GPU, .bars = PW_IF_NOT_TAKEN},
     [PW_STRATEGY_ONE_SHOT] = {.needs = BY_GPU},
     [PW_STRATEGY_STAGED] = {.needs = BY_GPU & ~PW_IF_LAYOUT},
-    [PW_STRATEGY_PIPELINED] = {.needs = BY_GPU | PW_IF_DIVISIBLE},
 };
 
 _Static_assert(PW_STRATEGY_NATIVE == 0, "the first way can carry every message");
@@ -417,8 +399,8 @@ static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED,   PW_S
 /* What a message to oneself takes in place of each way of `on_host`: where others are packed, it is joined. */
 static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED,   PW_STRATEGY_DIRECT,
                                      PW_STRATEGY_JOINED, PW_STRATEGY_PIPELINE, PW_STRATEGY_STREAMED};
-static const uint8_t on_device[] = {PW_STRATEGY_NATIVE,   PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE,
-                                    PW_STRATEGY_ONE_SHOT, PW_STRATEGY_STAGED, PW_STRATEGY_PIPELINED};
+static const uint8_t on_device[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE, PW_STRATEGY_ONE_SHOT,
+                                    PW_STRATEGY_STAGED};
 
 int pw_way_rivals(unsigned set, const uint8_t **ways)
 {

@@ -31,11 +31,10 @@ typedef enum pw_call_kind {
 
 /* Where the packed copy of a message lies (the column `packed` of base/strategy_table.h). */
 typedef enum pw_packed_place {
-    PW_PACKED_HOST,     /* ordinary host memory, moved by the CPU */
-    PW_PACKED_DEVICE,   /* memory of a GPU, moved by its kernels */
-    PW_PACKED_MAPPED,   /* pinned host memory that the GPU's kernels write and read */
-    PW_PACKED_STAGED,   /* pinned host memory, by way of a packed copy in GPU memory */
-    PW_PACKED_PIPELINED /* as STAGED, in chunks: the GPU packs one chunk while it copies the one before */
+    PW_PACKED_HOST,   /* ordinary host memory, moved by the CPU */
+    PW_PACKED_DEVICE, /* memory of a GPU, moved by its kernels */
+    PW_PACKED_MAPPED, /* pinned host memory that the GPU's kernels write and read */
+    PW_PACKED_STAGED  /* pinned host memory, by way of a packed copy in GPU memory */
 } pw_packed_place;
 
 /* What the cost of moving a non-contiguous message depends on. */
@@ -67,7 +66,6 @@ pw_cost_shape pw_cost_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
     X(READ, "another process may read its packed copy")                            \
     X(SHOWN, "its receiver may move it from the sender's own memory")              \
     X(FAR, "its receiver may read it over a network")                              \
-    X(DIVISIBLE, "a GPU can pack parts of it one by one")                          \
     X(ODD, "its pieces have odd lengths, at which single bytes cross a GPU's bus") \
     X(SHARED, "receivers unpack from the sender's packed copy")                    \
     X(OPENED, "GPUs of peers read the memory of this rank's GPU, so a longer one is packed there")
@@ -92,7 +90,6 @@ typedef struct pw_conditions {
     unsigned set; /* of PW_IF_... */
     pw_call_kind kind;
     pw_cost_shape shape;
-    int64_t chunk;   /* bytes of a chunk, for PW_PACKED_PIPELINED */
     double far_part; /* FAR: the part of the MPI's time that reading takes; INFINITY: it is not to be read */
     const struct pw_conditions *to; /* TO_ONESELF: the buffer that receives it; its LAYOUT and shape count */
 } pw_conditions;

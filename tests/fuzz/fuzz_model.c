@@ -23,8 +23,7 @@ static void ask(const pw_model *m)
             const pw_conditions c = {.set = bytes % 2 ? PW_IF_LAYOUT | PW_IF_ON_DEVICE | PW_IF_BYTES | PW_IF_SHORT
                                                       : PW_IF_LAYOUT | PW_IF_BYTES | PW_IF_SHORT,
                                      .kind = (pw_call_kind)kind,
-                                     .shape = {bytes, 1 + bytes % 300, 2 + (double)(bytes % 15)},
-                                     .chunk = 1 << 20};
+                                     .shape = {bytes, 1 + bytes % 300, 2 + (double)(bytes % 15)}};
 
             for (int way = 0; way < PW_STRATEGY_COUNT; way++)
                 must(pw_way_cost(way, &m->facts, &c) >= 0 || !pw_way_can(way, c.set), "costs are positive");

@@ -207,23 +207,6 @@ pw_kernel_origin pw_gpu_layout_origin(const pw_layout *layout)
 
 /* ---- the layout -------------------------------------------------------------------------------------------------- */
 
-/* Returns the outermost loop in packed order, if the object consists of that loop alone; else -1. Joined layouts have
- * no packed order. */
-static int find_slice_dim(const pw_nest *nest)
-{
-    const pw_region *r = &nest->regions[0];
-    int best = -1;
-
-    if (nest->joined || nest->nregions != 1 || r->packed_off != 0)
-        return -1;
-    for (int d = 0; d < r->ndims; d++)
-        if (!r->dims[d].is_object && (best < 0 || r->dims[d].packed_stride > r->dims[best].packed_stride))
-            best = d;
-    if (best < 0 || r->dims[best].table || r->dims[best].count * r->dims[best].packed_stride != nest->size)
-        return -1;
-    return best;
-}
-
 static bool is_odd(const pw_gpu_plan *plan)
 {
     for (int i = 0; plan && i < plan->nregions; i++)
@@ -264,7 +247,6 @@ pw_gpu_layout *pw_gpu_layout_of(pw_layout *layout)
     l->odd = is_odd(l->plan);
     l->tier0_launches = pw_gpu_tier0_launches(layout->nest);
     l->fused_most = pw_gpu_fused_most(layout->nest);
-    l->slice_dim = find_slice_dim(layout->nest);
     if (atomic_compare_exchange_strong(&layout->gpu, &known, &l->base))
         return l;
     free_layout(&l->base);

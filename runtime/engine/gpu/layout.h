@@ -26,7 +26,6 @@ typedef struct pw_gpu_layout {
     int tier0_launches; /* launches that tier 0 needs for one move; -1: tier 0 cannot do it */
     bool odd;           /* some pieces have odd lengths: kernels move their ends by single bytes */
     int64_t fused_most; /* the largest transfer in bytes that shares a launch with others (fused.h) */
-    int slice_dim;      /* the loop whose iterations are the parts of one object; -1: none */
     pthread_mutex_t lock;
     _Atomic(pw_gpu_bound *) bound; /* a list, which grows under the lock */
 } pw_gpu_layout;

@@ -1,29 +1,22 @@
 /*
  * Puts one move into a lane's stream: by the layout's own kernel, by tier 0, or by copies of the driver, whichever
- * there is first. Nothing here waits for the stream. A part of a buffer is moved as a nest with fewer iterations of
- * one loop.
+ * there is first. Nothing here waits for the stream.
  */
 #include "runtime/engine/gpu/move.h"
 
 #include "codegen/nvrtc/start.h"
 #include "runtime/engine/gpu/graph.h"
 
-#include <string.h>
+/* Up to this many copies (2 us each) take less time than compiling a kernel. */
+enum { MAX_COPIES = 20000 };
 
-enum {
-    /* Up to this many copies (2 us each) take less time than compiling a kernel. */
-    MAX_COPIES = 20000,
-    MAX_PARAMS = 128 /* a kernel moves slices only of shapes with at most so many parameters */
-};
-
-/* A move with what a launch or a copy needs of it: the part as a nest, an address and counts. */
+/* A move with what a launch or a copy needs of it: a nest, an address and bytes. */
 typedef struct piece {
     const pw_gpu_move *move;
     const pw_nest *nest;
     pw_gpu_bound *bound;
     char *mem;
-    int64_t count, bytes;
-    const pw_kernel_args *args; /* for the layout's kernel; NULL: it cannot do this part */
+    int64_t bytes;
 } piece;
 
 /* ---- by kernels -------------------------------------------------------------------------------------------------- */
@@ -33,7 +26,7 @@ static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
     void *packed = (void *)(uintptr_t)p->move->packed.device;
 
     return (pw_gpu_call){.args = args,
-                         .count = p->count,
+                         .count = p->move->n,
                          .direction = p->move->direction,
                          .dst = p->move->direction == PW_UNPACK ? p->mem : packed,
                          .src = p->move->direction == PW_UNPACK ? packed : p->mem};
@@ -83,13 +76,13 @@ static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
 
 static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw_gpu_functions *f, const piece *p)
 {
-    pw_gpu_call call = call_of(p, p->args);
+    pw_gpu_call call = call_of(p, &p->bound->args);
     pw_gpu_launch l;
     pw_status status;
 
     flag(lane, p, &call);
     status = pw_gpu_launch_make(plan, &call, &lane->gpu->limits, lane->params, &l);
-    return status == PW_OK ? launch(lane, f, p, &l, &call, !p->move->one_of_many) : status;
+    return status == PW_OK ? launch(lane, f, p, &l, &call, true) : status;
 }
 
 static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int n, const piece *p)
@@ -107,7 +100,7 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
         status = pw_gpu_tier0_launch(code->tier0, p->nest, i, p->bound->table_addresses, &call, &lane->gpu->limits,
                                      lane->params, &kernel, &l);
         if (status == PW_OK)
-            status = launch(lane, &f[kernel], p, &l, &call, n == 1 && !p->move->one_of_many);
+            status = launch(lane, &f[kernel], p, &l, &call, n == 1);
     }
     return status;
 }
@@ -124,7 +117,7 @@ static bool launch_at_once(pw_gpu_lane *lane, const pw_gpu_layout *l, const piec
         return false;
     flag(lane, p, &call);
     pw_gpu_fused_launch(&jobs, &call.flag, &lane->gpu->limits, lane->params, &launched);
-    *status = launch(lane, f, p, &launched, &call, !p->move->one_of_many);
+    *status = launch(lane, f, p, &launched, &call, true);
     return true;
 }
 
@@ -140,7 +133,7 @@ static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const 
 static pw_status move_by_copies(pw_gpu_lane *lane, const piece *p)
 {
     lane->flagged = false;
-    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->count, p->move->packed, p->move->direction);
+    return pw_gpu_copies_move(lane->stream, p->nest, p->mem, p->move->n, p->move->packed, p->move->direction);
 }
 
 /* Whether moves wait for kernels to be compiled, as in sync mode. */
@@ -154,14 +147,14 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
     bool reachable = p->move->packed.device && p->bound->table_addresses;
     const pw_gpu_functions *own = NULL, *tier0 = NULL;
 
-    if (reachable && l->plan && p->args)
+    if (reachable && l->plan)
         own = pw_gpu_layout_functions(p->bound, p->bytes, false);
     if (own)
         return launch_own(lane, l->plan, own, p);
     if (reachable && l->tier0_launches > 0)
         tier0 = pw_gpu_tier0_functions(lane->gpu);
-    if (!tier0 && reachable && (is_patient(lane) || pw_gpu_copies_calls(p->nest, p->count) > MAX_COPIES)) {
-        if (l->plan && p->args)
+    if (!tier0 && reachable && (is_patient(lane) || pw_gpu_copies_calls(p->nest, p->move->n) > MAX_COPIES)) {
+        if (l->plan)
             own = pw_gpu_layout_functions(p->bound, p->bytes, true);
         if (own)
             return launch_own(lane, l->plan, own, p);
@@ -173,61 +166,7 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
     return move_by_copies(lane, p);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------- */
-
-int64_t pw_gpu_buffer_parts(const pw_buffer *b, int64_t *part_bytes, bool *sliced)
-{
-    const pw_gpu_layout *l;
-
-    *sliced = false;
-    *part_bytes = b->bytes / (b->count > 0 ? b->count : 1);
-    if (!b->layout || b->count > 1)
-        return b->count;
-    l = pw_gpu_layout_of(b->layout);
-    if (!l || l->slice_dim < 0)
-        return 1;
-    *sliced = true;
-    *part_bytes = b->layout->nest->regions[0].dims[l->slice_dim].packed_stride;
-    return b->layout->nest->regions[0].dims[l->slice_dim].count;
-}
-
-/* A nest of one region with fewer iterations of one loop, and the kernel arguments that say so. */
-typedef struct slice {
-    pw_nest nest;
-    pw_region region;
-    pw_dim dims[PW_NEST_MAX_DIMS];
-    int64_t params[MAX_PARAMS];
-    pw_kernel_args args;
-} slice;
-
-static void make_slice(slice *s, const pw_gpu_layout *l, pw_gpu_part part, piece *p)
-{
-    const pw_nest *nest = l->layout->nest;
-    const pw_region *r = &nest->regions[0];
-    const pw_shape *shape = l->layout->shape;
-    int slot = shape->regions[0].dims[l->slice_dim].count.slot;
-
-    s->nest = *nest;
-    s->region = *r;
-    memcpy(s->dims, r->dims, (size_t)r->ndims * sizeof *r->dims);
-    s->dims[l->slice_dim].count = part.n;
-    s->region.dims = s->dims;
-    s->nest.regions = &s->region;
-    p->nest = &s->nest;
-    p->mem += part.first * r->dims[l->slice_dim].mem_stride;
-    p->count = 1;
-    p->bytes = part.n * r->dims[l->slice_dim].packed_stride;
-    if (part.n == r->dims[l->slice_dim].count)
-        return;
-    if (slot < 0 || shape->nparams > MAX_PARAMS) {
-        p->args = NULL;
-        return;
-    }
-    memcpy(s->params, p->bound->args.params, (size_t)shape->nparams * sizeof *s->params);
-    s->params[slot] = part.n;
-    s->args = (pw_kernel_args){.params = s->params, .tables = p->bound->args.tables};
-    p->args = &s->args;
-}
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
 {
@@ -252,37 +191,16 @@ bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_
     return lane->flagged;
 }
 
-static pw_status move_dense(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)
+pw_status pw_gpu_move_objects(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)
 {
-    int64_t each = b->bytes / b->count;
-    pw_cu_ptr there = m->packed.host ? pw_cu_address(m->packed.host) : m->packed.device;
-    pw_cu_ptr here = pw_cu_address(b->base) + (pw_cu_ptr)(b->offset + m->part.first * each);
+    pw_gpu_layout *l = pw_gpu_layout_of(b->layout);
+    piece p = {.move = m,
+               .nest = b->layout->nest,
+               .bound = l ? pw_gpu_layout_bind(l, b->place.gpu) : NULL,
+               .mem = (char *)b->base + m->first * b->layout->extent,
+               .bytes = m->n * b->layout->size};
 
-    return pw_gpu_move_bytes(lane, m->direction == PW_UNPACK ? here : there, m->direction == PW_UNPACK ? there : here,
-                             m->part.n * each);
-}
-
-pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)
-{
-    pw_gpu_layout *l;
-    piece p;
-    slice s;
-
-    if (!b->layout)
-        return move_dense(lane, b, m);
-    l = pw_gpu_layout_of(b->layout);
-    p = (piece){.move = m,
-                .nest = b->layout->nest,
-                .bound = l ? pw_gpu_layout_bind(l, b->place.gpu) : NULL,
-                .mem = b->base,
-                .count = m->part.n,
-                .bytes = m->part.n * b->layout->size};
     if (!p.bound)
         return PW_ERR_NOMEM;
-    p.args = &p.bound->args;
-    if (m->part.sliced)
-        make_slice(&s, l, m->part, &p);
-    else
-        p.mem += m->part.first * b->layout->extent;
     return m->plainly ? move_by_copies(lane, &p) : move_piece(lane, l, &p);
 }

@@ -21,27 +21,16 @@ static inline pw_gpu_packed pw_gpu_packed_at(pw_gpu_packed p, int64_t offset)
                            .device = p.device ? p.device + (pw_cu_ptr)offset : 0};
 }
 
-/* A part of a buffer: objects [first, first + n); or, with `sliced`, iterations [first, first + n) of the outermost
- * loop of the only object (pw_gpu_buffer_parts says whether it has one). */
-typedef struct pw_gpu_part {
-    int64_t first, n;
-    bool sliced;
-} pw_gpu_part;
-
-/* Returns the number of parts that the buffer has, and sets the packed bytes of each and whether they are slices. */
-int64_t pw_gpu_buffer_parts(const pw_buffer *b, int64_t *part_bytes, bool *sliced);
-
 typedef struct pw_gpu_move {
-    pw_gpu_part part;
-    pw_gpu_packed packed; /* where the first byte of the part is */
+    int64_t first, n;     /* the objects [first, first + n) */
+    pw_gpu_packed packed; /* where their first byte is */
     pw_direction direction;
-    bool plainly;     /* use copies only: a kernel has failed */
-    bool last;        /* nothing follows in the stream: the kernel may set the lane's flag when it is done */
-    bool one_of_many; /* the launch is one of a series, for which a graph does not pay */
+    bool plainly; /* use copies only: a kernel has failed */
+    bool last;    /* nothing follows in the stream: the kernel may set the lane's flag when it is done */
 } pw_gpu_move;
 
-/* Puts a move of a part of the buffer into the lane's stream. The context must be current. */
-pw_status pw_gpu_move_part(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m);
+/* Puts a move of objects of a buffer that has a layout into the lane's stream. The context must be current. */
+pw_status pw_gpu_move_objects(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m);
 /* Puts a copy of `bytes` contiguous bytes into the lane's stream; the driver knows both addresses. */
 pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 

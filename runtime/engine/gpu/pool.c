@@ -230,9 +230,6 @@ static void lane_destroy(pw_gpu_lane *lane, bool driver)
 {
     if (driver)
         pw_gpu_graphs_free(lane);
-    for (int i = 0; driver && i < PW_GPU_EVENTS; i++)
-        if (lane->events[i])
-            pw_cu.event_destroy(lane->events[i]);
     if (driver && lane->side)
         pw_cu.stream_destroy(lane->side);
     if (driver && lane->stream)
@@ -296,8 +293,6 @@ static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
     status = pw_cu_check(pw_cu.stream_create(&lane->stream, PW_CU_STREAM_DEFAULT), "cuStreamCreate");
     if (status == PW_OK)
         status = pw_cu_check(pw_cu.stream_create(&lane->side, PW_CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    for (int i = 0; i < PW_GPU_EVENTS && status == PW_OK; i++)
-        status = pw_cu_check(pw_cu.event_create(&lane->events[i], PW_CU_EVENT_NO_TIMING), "cuEventCreate");
     if (status != PW_OK) {
         lane_destroy(lane, true);
         return status;
@@ -380,7 +375,6 @@ pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun)
 {
     if (begun == PW_OK)
         return pw_gpu_lane_wait(lane);
-    pw_cu.stream_wait(lane->side);
     pw_cu.stream_wait(lane->stream);
     return begun;
 }

@@ -38,13 +38,13 @@ typedef struct pw_gpu_block {
 } pw_gpu_block;
 
 /*
- * One sequence of work: a stream, events, a flag that kernels write when they are done, graphs, and room for the
+ * One sequence of work: a stream, a flag that kernels write when they are done, graphs, and room for the
  * parameters of a launch. One thread at a time uses a lane.
  *
  * The stream is ordered with the legacy default stream: cudaMemcpy to device memory returns before its data is there,
  * and programs send such buffers without waiting for it.
  */
-enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_EVENTS = 2, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 256 };
+enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 256 };
 
 /* A CUDA graph of one kernel node (graph.h). */
 typedef struct pw_gpu_graph {
@@ -55,8 +55,7 @@ typedef struct pw_gpu_graph {
 
 typedef struct pw_gpu_lane {
     pw_gpu *gpu;
-    void *stream, *side; /* `side` is a second stream, for copies that overlap with the kernels in `stream` */
-    void *events[PW_GPU_EVENTS];
+    void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
     int signal;             /* of this process (signal.h), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_wait waits for the stream */
     pw_cu_ptr flag_device, arrivals;

@@ -1,6 +1,6 @@
 /*
- * Transfers between a buffer and its packed copy: which path (kernel to the other end, a copy behind the kernel,
- * chunks), in which stream, and what to do when kernels fail. A transfer owns its lane and scratch from pw_gpu_begin
+ * Transfers between a buffer and its packed copy: which path (kernel to the other end, or a copy behind the
+ * kernel), and what to do when kernels fail. A transfer owns its lane and scratch from pw_gpu_begin
  * to pw_gpu_finish, and leaves the caller's context current.
  */
 #include "runtime/engine/gpu/transfer.h"
@@ -9,8 +9,6 @@
 #include "runtime/engine/gpu/under_way.h"
 
 enum {
-    CHUNK_BYTES = 4 << 20,
-    LEAST_CHUNK = 256 << 10,
     ODD_BYTES = 128 << 10, /* up to here a copy takes longer than writing single bytes across the bus */
     AHEAD_BYTES = 4 << 20  /* longer transfers gain little from being begun before another is finished */
 };
@@ -43,16 +41,12 @@ static pw_gpu_packed scratch_of(const transfer *t)
 /* ---- kernels and what they cannot do ----------------------------------------------------------------------------- */
 
 /* Puts one move into the stream. `last`: it is the last work of the transfer. */
-static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_direction direction, bool last)
+static pw_status move(transfer *t, int64_t first, int64_t n, pw_gpu_packed packed, pw_direction direction, bool last)
 {
-    const pw_gpu_move m = {.part = part,
-                           .packed = packed,
-                           .direction = direction,
-                           .plainly = t->plainly,
-                           .last = last,
-                           .one_of_many = t->order.path == PW_GPU_PIPELINED};
+    const pw_gpu_move m = {
+        .first = first, .n = n, .packed = packed, .direction = direction, .plainly = t->plainly, .last = last};
 
-    return pw_gpu_move_part(t->lane, &t->order.buffer, &m);
+    return pw_gpu_move_objects(t->lane, &t->order.buffer, &m);
 }
 
 /*
@@ -62,18 +56,17 @@ static pw_status move(transfer *t, pw_gpu_part part, pw_gpu_packed packed, pw_di
 static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
 {
     pw_gpu *gpu = gpu_of(t);
-    pw_gpu_part part = {.first = object, .n = 1};
     pw_gpu_packed whole;
     pw_status status = need(gpu, t->order.buffer.layout->size, &t->part);
 
     if (status != PW_OK)
         return status;
     whole = pw_gpu_packed_in(t->part);
-    status = move(t, part, whole, PW_PACK, false);
+    status = move(t, object, 1, whole, PW_PACK, false);
     if (status == PW_OK)
         status =
             pw_gpu_move_bytes(t->lane, whole.device, packed.host ? pw_cu_address(packed.host) : packed.device, bytes);
-    return status == PW_OK ? move(t, part, whole, PW_UNPACK, true) : status;
+    return status == PW_OK ? move(t, object, 1, whole, PW_UNPACK, true) : status;
 }
 
 /* Whether a kernel moves bytes to or from a packed copy. Its launch takes half of the caller's time that a copy of the
@@ -116,7 +109,7 @@ static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
     whole = t->order.bytes / layout->size;
     rest = t->order.bytes % layout->size;
     if (whole > 0)
-        status = move(t, (pw_gpu_part){.n = whole}, packed, t->order.direction, last && rest == 0);
+        status = move(t, 0, whole, packed, t->order.direction, last && rest == 0);
     if (status == PW_OK && rest > 0)
         status = unpack_beginning(t, whole, pw_gpu_packed_at(packed, whole * layout->size), rest);
     return status;
@@ -144,70 +137,11 @@ static pw_status move_staged(transfer *t)
     return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->order.bytes) : status;
 }
 
-/* Makes stream `to` wait for the work that stream `from` has now. */
-static pw_status follow(pw_gpu_lane *lane, void *from, void *to, int event)
-{
-    pw_status status = pw_cu_check(pw_cu.event_record(lane->events[event], from), "cuEventRecord");
-
-    return status == PW_OK ? pw_cu_check(pw_cu.stream_wait_event(to, lane->events[event], 0), "cuStreamWaitEvent")
-                           : status;
-}
-
-static pw_status copy_beside(transfer *t, int64_t at, int64_t bytes)
-{
-    pw_cu_ptr device = scratch_of(t).device + (pw_cu_ptr)at, host = host_end(t, at);
-
-    return pw_cu_check(pw_cu.copy(t->order.direction == PW_UNPACK ? device : host,
-                                  t->order.direction == PW_UNPACK ? host : device, (size_t)bytes, t->lane->side),
-                       "cuMemcpyAsync");
-}
-
-/* Packs a chunk and then copies it, or copies and then unpacks it: kernels in the stream, copies in the side stream. */
-static pw_status move_chunk(transfer *t, pw_gpu_part part, int64_t at, int64_t bytes, bool last)
-{
-    pw_gpu_lane *lane = t->lane;
-    pw_gpu_packed chunk = pw_gpu_packed_at(scratch_of(t), at);
-    pw_status status =
-        t->order.direction == PW_UNPACK ? copy_beside(t, at, bytes) : move(t, part, chunk, PW_PACK, false);
-
-    if (status == PW_OK)
-        status = t->order.direction == PW_UNPACK ? follow(lane, lane->side, lane->stream, 0)
-                                                 : follow(lane, lane->stream, lane->side, 0);
-    if (status == PW_OK)
-        status = t->order.direction == PW_UNPACK ? move(t, part, chunk, PW_UNPACK, last) : copy_beside(t, at, bytes);
-    return status;
-}
-
-static pw_status move_pipelined(transfer *t)
-{
-    int64_t each, step, at = 0, chunk = pw_gpu_chunk(t->order.bytes);
-    bool sliced;
-    int64_t parts = pw_gpu_buffer_parts(&t->order.buffer, &each, &sliced);
-    pw_status status;
-
-    if (t->order.bytes != t->order.buffer.bytes || parts < 2 || each <= 0 || !t->order.packed.host || !has_scratch(t))
-        return move_staged(t);
-    step = chunk / each > 0 ? chunk / each : 1;
-    /* The side stream waits for earlier work in the stream, which may use the scratch memory. */
-    status = follow(t->lane, t->lane->stream, t->lane->side, 1);
-    for (int64_t first = 0; first < parts && status == PW_OK; first += step) {
-        int64_t n = parts - first < step ? parts - first : step;
-
-        status =
-            move_chunk(t, (pw_gpu_part){.first = first, .n = n, .sliced = sliced}, at, n * each, first + n == parts);
-        at += n * each;
-    }
-    if (status == PW_OK && t->order.direction == PW_PACK)
-        status = follow(t->lane, t->lane->side, t->lane->stream, 1);
-    return status;
-}
-
 pw_status pw_gpu_enqueue(transfer *t)
 {
     switch (t->order.path) {
     case PW_GPU_DIRECT: return t->order.replica ? move_staged(t) : move_all(t, t->order.packed, true);
     case PW_GPU_STAGED: return move_staged(t);
-    case PW_GPU_PIPELINED: return move_pipelined(t);
     }
     return PW_ERR_INVALID;
 }
@@ -351,26 +285,11 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order)
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-int64_t pw_gpu_chunk(int64_t bytes)
-{
-    int64_t chunk = bytes / 8;
-
-    return chunk < LEAST_CHUNK ? LEAST_CHUNK : chunk > CHUNK_BYTES ? CHUNK_BYTES : chunk;
-}
-
 bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes)
 {
     const pw_gpu_layout *l = bytes > ODD_BYTES ? pw_gpu_layout_of(layout) : NULL;
 
     return l && l->odd;
-}
-
-bool pw_gpu_is_divisible(const pw_buffer *b, int64_t chunk)
-{
-    int64_t each;
-    bool sliced;
-
-    return b->bytes > chunk && pw_gpu_buffer_parts(b, &each, &sliced) > 1 && each <= chunk;
 }
 
 pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)

@@ -15,9 +15,8 @@
 
 /* The path of the bytes between the buffer and the packed copy. */
 typedef enum pw_gpu_path {
-    PW_GPU_DIRECT,   /* kernels write and read the packed copy, in device or mapped memory */
-    PW_GPU_STAGED,   /* kernels write to device memory, then one copy follows; unpacking runs in reverse */
-    PW_GPU_PIPELINED /* as staged, in chunks: the GPU packs one chunk while it copies the one before */
+    PW_GPU_DIRECT, /* kernels write and read the packed copy, in device or mapped memory */
+    PW_GPU_STAGED  /* kernels write to device memory, then one copy follows; unpacking runs in reverse */
 } pw_gpu_path;
 
 /* A transfer as the caller orders it. */
@@ -58,10 +57,6 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order);
 /* Whether a kernel should pack this many bytes of the layout to device memory and copy them from there, since its
  * pieces have odd lengths, which kernels write slowly to host memory. */
 bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes);
-/* Whether the buffer can be moved in several chunks of about `chunk` bytes. */
-bool pw_gpu_is_divisible(const pw_buffer *b, int64_t chunk);
-/* The bytes of one chunk of a pipelined transfer of `bytes` bytes. */
-int64_t pw_gpu_chunk(int64_t bytes);
 
 /* Copies `bytes` bytes in the context of `gpu`, and waits. The driver knows both addresses. */
 pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);

@@ -84,8 +84,7 @@ static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
     bool is_taken = pw_gpu_mpi_is_aware();
 
     return PW_IF_ON_DEVICE | when(!is_taken, PW_IF_NOT_TAKEN) | when(is_countable, PW_IF_BYTES) |
-           when(!is_taken || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT) |
-           when(m->entry->layout && pw_gpu_is_divisible(&m->buffer, pw_gpu_chunk(m->buffer.bytes)), PW_IF_DIVISIBLE);
+           when(!is_taken || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT);
 }
 
 /* What says which ways can carry a message. */
@@ -128,10 +127,8 @@ const pw_conditions *pw_ask_all(pw_asked *a)
     if (c->set & PW_IF_FAR)
         c->far_part =
             pw_model_remote_part(pw_model_over(m->transports), m->transports, m->buffer.bytes, c->shape.block);
-    if (is_on_device(m)) {
-        c->chunk = pw_gpu_chunk(m->buffer.bytes);
+    if (is_on_device(m))
         c->set |= when(c->set & PW_IF_SHOWN && pw_gpu_lazy_is_possible(), PW_IF_OPENED) |
                   when(m->entry->layout && pw_gpu_is_odd(m->entry->layout, m->buffer.bytes), PW_IF_ODD);
-    }
     return c;
 }

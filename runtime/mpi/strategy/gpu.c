@@ -301,7 +301,7 @@ static void gpu_give(pw_staging *s)
         pw_pool_give(s->data, s->buffer.bytes);
 }
 
-/* ---- fields that the four strategies share ----------------------------------------------------------------------- */
+/* ---- fields that the three strategies share ---------------------------------------------------------------------- */
 
 /* The functions that the strategies for GPU memory have in common. `memory` (a pw_gpu_memory) and `path` (a
  * pw_gpu_path) say how they differ. */
@@ -342,13 +342,3 @@ static pw_status staged_take(pw_staging *s)
 
 const pw_strategy pw_strategy_staged = {
     .take = staged_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_STAGED};
-
-/* ---- pipelined --------------------------------------------------------------------------------------------------- */
-
-/*
- * pipelined: as staged, in chunks - whole objects, or parts of the outermost loop of one - each of which crosses to the
- * host while the next is packed. On the wire it is one ordinary message.
- */
-
-const pw_strategy pw_strategy_pipelined = {
-    .take = gpu_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_PIPELINED};
