@@ -1,7 +1,6 @@
 /*
- * The pools of one GPU context: blocks by kind and size class, and lanes. Idle blocks lie in slots that threads take
- * and fill by one exchange, so no call takes a lock. What may lie idle follows the peak of demand of the last period;
- * beyond that the blocks go that have been idle longest.
+ * The pools of one GPU context: blocks by kind and size class, and lanes. Idle blocks and lanes lie in slots that
+ * threads take and fill by one exchange, so no call takes a lock.
  */
 #include "runtime/engine/gpu/pool.h"
 
@@ -17,34 +16,29 @@
 enum {
     KEPT_LANES = 32, /* lanes that the pool keeps; so many transfers at a time make no new lanes */
     AT_ONCE = 4,     /* most blocks that one call frees, since the driver waits for the GPU in each */
-    PERIOD = 1024,   /* the peak of demand is that of the last one to two periods of so many blocks taken */
     FLAG_BYTES = 64,
     SPINS_PER_YIELD = 1 << 9, /* looks at a flag, some 10 us, between two calls of sched_yield */
     SPINS_PER_QUERY = 1 << 14 /* looks at a flag between two queries of the stream */
 };
 
-/* The idle bytes that the pool keeps of each kind of memory: `least`, which serves small numbers of messages, or more,
- * up to `most`, if more was in use at once lately. Allocating a block takes as long as a message of its size, or
+/* The bytes of each kind of memory that may be idle. Allocating a block takes as long as a message of its size, or
  * longer. */
-static const struct {
-    int64_t least, most;
-} idle_limits[PW_GPU_MEMORIES] = {
-    [PW_GPU_DEVICE_MEMORY] = {(int64_t)1 << 30, (int64_t)1 << 30},
-    [PW_GPU_PINNED_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
-    [PW_GPU_OUTBOUND_MEMORY] = {(int64_t)512 << 20, (int64_t)2 << 30},
-    [PW_GPU_LAZY_MEMORY] = {(int64_t)512 << 20, (int64_t)512 << 20},
+static const int64_t most_idle[PW_GPU_MEMORIES] = {
+    [PW_GPU_DEVICE_MEMORY] = (int64_t)1 << 30,
+    [PW_GPU_PINNED_MEMORY] = (int64_t)2 << 30,
+    [PW_GPU_OUTBOUND_MEMORY] = (int64_t)2 << 30,
+    [PW_GPU_LAZY_MEMORY] = (int64_t)512 << 20,
 };
 
 /* The blocks of one kind of memory. */
 typedef struct stock {
     pw_idle_slot slots[PW_SIZE_CLASSES][PW_IDLE_KEPT];
     pw_idle idle;
-    _Atomic int64_t out, taken;        /* bytes in use; blocks taken since the start */
-    _Atomic int64_t peak, peak_before; /* the highest `out` of this period and of the one before */
 } stock;
 
 struct pw_gpu_pool {
     pw_gpu *gpu;
+    bool ended; /* the context has: the driver has freed its memory */
     stock stocks[PW_GPU_MEMORIES];
     _Atomic(pw_gpu_lane *) lanes[KEPT_LANES]; /* taken and filled as a pw_idle_slot */
     _Atomic int lanes_made;                   /* idle or out */
@@ -123,8 +117,13 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
     return PW_OK;
 }
 
-static void release(pw_gpu_block *block, bool driver)
+/* Frees a block of a pool. */
+static void release(void *owner, void *of)
 {
+    const pw_gpu_pool *pool = owner;
+    pw_gpu_block *block = of;
+    bool driver = !pool->ended && !atomic_load(&pool->gpu->lost);
+
     if (block->companion)
         block->companion->leave(block->companion);
     if (block->shared) {
@@ -138,77 +137,28 @@ static void release(pw_gpu_block *block, bool driver)
     free(block);
 }
 
-static void release_all(pw_gpu_pool *pool, pw_gpu_memory memory, bool driver)
-{
-    pw_gpu_block *block;
-    int class;
-
-    while ((block = pw_idle_excess(&pool->stocks[memory].idle, 0, &class)) != NULL)
-        release(block, driver);
-}
-
-/* Counts a block that is taken. When two threads count at once, one may lose a peak, which comes again. */
-static void count_taken(stock *s, int64_t bytes)
-{
-    int64_t out = atomic_fetch_add_explicit(&s->out, bytes, memory_order_relaxed) + bytes;
-
-    if (atomic_fetch_add_explicit(&s->taken, 1, memory_order_relaxed) % PERIOD == 0) {
-        atomic_store_explicit(&s->peak_before, atomic_load_explicit(&s->peak, memory_order_relaxed),
-                              memory_order_relaxed);
-        atomic_store_explicit(&s->peak, out, memory_order_relaxed);
-    } else if (out > atomic_load_explicit(&s->peak, memory_order_relaxed))
-        atomic_store_explicit(&s->peak, out, memory_order_relaxed);
-}
-
-/* Returns how many bytes may be idle now: as many as make up, with the bytes in use, the peak of use. */
-static int64_t most_idle(const stock *s, pw_gpu_memory memory)
-{
-    int64_t peak = atomic_load_explicit(&s->peak, memory_order_relaxed);
-    int64_t before = atomic_load_explicit(&s->peak_before, memory_order_relaxed);
-    int64_t wanted = (peak > before ? peak : before) - atomic_load_explicit(&s->out, memory_order_relaxed);
-
-    if (wanted > idle_limits[memory].most)
-        return idle_limits[memory].most;
-    return wanted > idle_limits[memory].least ? wanted : idle_limits[memory].least;
-}
-
 pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
 {
-    stock *s = &gpu->pool->stocks[memory];
+    pw_idle *idle = &gpu->pool->stocks[memory].idle;
     int class = pw_size_class(bytes);
-    pw_status status = PW_OK;
+    pw_status status;
 
     if (class >= PW_SIZE_CLASSES)
         return PW_ERR_NOMEM;
-    *out = pw_idle_take(&s->idle, class);
-    if (!*out)
-        status = allocate(memory, class, out);
-    if (status == PW_ERR_NOMEM) {
-        release_all(gpu->pool, memory, true);
-        status = allocate(memory, class, out);
-    }
-    if (status == PW_OK)
-        count_taken(s, pw_size_class_bytes(class));
-    return status;
+    *out = pw_idle_take(idle, class);
+    if (*out)
+        return PW_OK;
+    status = allocate(memory, class, out);
+    if (status != PW_ERR_NOMEM)
+        return status;
+    pw_idle_clear(idle);
+    return allocate(memory, class, out);
 }
 
-/* Frees a few idle blocks at a time. The idle bytes can grow all the same, while one large block comes back for several
- * small ones that are freed, but there are at most PW_IDLE_KEPT small blocks of a class. */
 void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
 {
-    bool driver = !atomic_load(&gpu->lost);
-    stock *s = block ? &gpu->pool->stocks[block->memory] : NULL;
-    int class;
-    int64_t most;
-
-    if (!block)
-        return;
-    atomic_fetch_sub_explicit(&s->out, pw_size_class_bytes(block->class), memory_order_relaxed);
-    most = most_idle(s, block->memory);
-    if (!pw_idle_put(&s->idle, block, block->class, most))
-        release(block, driver);
-    for (int i = 0; i < AT_ONCE && (block = pw_idle_excess(&s->idle, most, &class)) != NULL; i++)
-        release(block, driver);
+    if (block)
+        pw_idle_give(&gpu->pool->stocks[block->memory].idle, block, block->class);
 }
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------ */
@@ -389,7 +339,12 @@ pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out)
         return PW_ERR_NOMEM;
     pool->gpu = gpu;
     for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
-        pool->stocks[memory].idle = (pw_idle){.slots = pool->stocks[memory].slots, .shelves = PW_SIZE_CLASSES};
+        pool->stocks[memory].idle = (pw_idle){.slots = pool->stocks[memory].slots,
+                                              .shelves = PW_SIZE_CLASSES,
+                                              .at_once = AT_ONCE,
+                                              .most = most_idle[memory],
+                                              .release = release,
+                                              .owner = pool};
     *out = pool;
     return PW_OK;
 }
@@ -398,8 +353,9 @@ void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver)
 {
     if (!pool)
         return;
+    pool->ended = !driver;
     for (int memory = 0; memory < PW_GPU_MEMORIES; memory++)
-        release_all(pool, (pw_gpu_memory)memory, driver);
+        pw_idle_clear(&pool->stocks[memory].idle);
     for (int i = 0; i < KEPT_LANES; i++) {
         pw_gpu_lane *lane = atomic_exchange(&pool->lanes[i], NULL);
 

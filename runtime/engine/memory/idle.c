@@ -1,4 +1,4 @@
-/* Taking, putting and aging of idle blocks. A block belongs to whoever has exchanged it out of its slot. */
+/* Taking, putting and freeing of idle blocks. A block belongs to whoever has exchanged it out of its slot. */
 #include "runtime/engine/memory/idle.h"
 
 #include "runtime/engine/memory/source.h"
@@ -20,15 +20,6 @@ static void *take_from(pw_idle *idle, pw_idle_slot *slot, int shelf)
     return block;
 }
 
-void *pw_idle_take(pw_idle *idle, int shelf)
-{
-    void *block = NULL;
-
-    for (int i = 0; i < PW_IDLE_KEPT && !block; i++)
-        block = take_from(idle, &idle->slots[shelf][i], shelf);
-    return block;
-}
-
 static uint64_t tick(pw_idle *idle)
 {
     uint64_t now = atomic_load_explicit(&idle->clock, memory_order_relaxed) + 1;
@@ -37,11 +28,12 @@ static uint64_t tick(pw_idle *idle)
     return now;
 }
 
-bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most)
+/* Puts a block on a shelf. False: the shelf is full, or the block alone has more bytes than may be idle. */
+static bool put(pw_idle *idle, void *block, int shelf)
 {
     int64_t bytes = pw_idle_shelf_bytes(shelf);
 
-    if (bytes > most)
+    if (bytes > idle->most)
         return false;
     /* Count the block before it can be taken. */
     atomic_fetch_add_explicit(&idle->bytes, bytes, memory_order_relaxed);
@@ -60,11 +52,15 @@ bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most)
     return false;
 }
 
-/* Returns the slot of the block on shelves `first` to `end` - 1 that has been idle longest. NULL: none is idle. */
-static pw_idle_slot *find_oldest(pw_idle *idle, int first, int end, int *shelf)
+/* ---- freeing ----------------------------------------------------------------------------------------------------- */
+
+/* Frees the block that has been idle longest on shelves `first` to `end` - 1, and sets its shelf. False: none is idle.
+ */
+static bool free_oldest(pw_idle *idle, int first, int end, int *shelf)
 {
     pw_idle_slot *oldest = NULL;
     uint64_t least = UINT64_MAX;
+    void *block;
 
     for (int at = first; at < end; at++)
         for (int i = 0; i < PW_IDLE_KEPT; i++) {
@@ -77,41 +73,84 @@ static pw_idle_slot *find_oldest(pw_idle *idle, int first, int end, int *shelf)
             least = since;
             *shelf = at;
         }
+    block = oldest ? take_from(idle, oldest, *shelf) : NULL;
+    if (block)
+        idle->release(idle->owner, block);
     return oldest;
 }
 
-void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf)
+/* A new block takes the place of idle shorter ones that have as many bytes: most programs that send longer messages
+ * than before no longer send those. Where one does, it pays for its shorter blocks once more. */
+static void free_shorter(pw_idle *idle, int shelf)
 {
-    void *block = NULL;
+    int64_t bytes = pw_idle_shelf_bytes(shelf);
+    int shorter;
 
-    while (!block && pw_idle_bytes(idle) > most) {
-        pw_idle_slot *slot = find_oldest(idle, 0, idle->shelves, shelf);
-
-        if (!slot)
-            break;
-        block = take_from(idle, slot, *shelf);
+    for (int n = 0; bytes > 0 && n < idle->at_once; n++) {
+        if (!free_oldest(idle, shelf - shelf % PW_SIZE_CLASSES, shelf, &shorter))
+            return;
+        bytes -= pw_idle_shelf_bytes(shorter);
     }
-    return block;
 }
 
-void *pw_idle_shorter(pw_idle *idle, int than, int *shelf)
+static void free_excess(pw_idle *idle)
 {
-    pw_idle_slot *slot = find_oldest(idle, than - than % PW_SIZE_CLASSES, than, shelf);
+    int shelf;
 
-    return slot ? take_from(idle, slot, *shelf) : NULL;
+    for (int n = 0; pw_idle_bytes(idle) > idle->most && n < idle->at_once; n++)
+        if (!free_oldest(idle, 0, idle->shelves, &shelf))
+            return;
 }
 
-void *pw_idle_stale(pw_idle *idle, int shelf)
+/* Frees blocks that lie idle for too long: since as many puts as they have pages, and PW_IDLE_PUTS more. So pages that
+ * come and go cost a put less than one page fault. */
+static void free_stale(pw_idle *idle)
 {
-    uint64_t patience = PW_IDLE_PUTS + (uint64_t)(pw_idle_shelf_bytes(shelf) >> PW_SIZE_FIRST_SHIFT);
     uint64_t now = atomic_load_explicit(&idle->clock, memory_order_relaxed);
-    void *block = NULL;
+    int n = 0;
 
-    for (int i = 0; i < PW_IDLE_KEPT && !block; i++) {
-        pw_idle_slot *slot = &idle->slots[shelf][i];
+    for (int shelf = 0; shelf < idle->shelves; shelf++) {
+        uint64_t patience = PW_IDLE_PUTS + (uint64_t)(pw_idle_shelf_bytes(shelf) >> PW_SIZE_FIRST_SHIFT);
 
-        if (atomic_load_explicit(&slot->since, memory_order_relaxed) + patience < now)
-            block = take_from(idle, slot, shelf);
+        for (int i = 0; i < PW_IDLE_KEPT && n < idle->at_once; i++) {
+            pw_idle_slot *slot = &idle->slots[shelf][i];
+            bool is_stale = atomic_load_explicit(&slot->since, memory_order_relaxed) + patience < now;
+            void *block = is_stale ? take_from(idle, slot, shelf) : NULL;
+
+            if (block)
+                idle->release(idle->owner, block);
+            n += block != NULL;
+        }
     }
-    return block;
+}
+
+/* ---- for the owner ----------------------------------------------------------------------------------------------- */
+
+void *pw_idle_take(pw_idle *idle, int shelf)
+{
+    for (int i = 0; i < PW_IDLE_KEPT; i++) {
+        void *block = take_from(idle, &idle->slots[shelf][i], shelf);
+
+        if (block)
+            return block;
+    }
+    free_shorter(idle, shelf);
+    return NULL;
+}
+
+void pw_idle_give(pw_idle *idle, void *block, int shelf)
+{
+    if (!put(idle, block, shelf))
+        idle->release(idle->owner, block);
+    free_excess(idle);
+    if (atomic_load_explicit(&idle->clock, memory_order_relaxed) % PW_IDLE_PUTS == 0)
+        free_stale(idle);
+}
+
+void pw_idle_clear(pw_idle *idle)
+{
+    int shelf;
+
+    while (pw_idle_bytes(idle) > 0 && free_oldest(idle, 0, idle->shelves, &shelf))
+        ;
 }

@@ -1,7 +1,8 @@
 /*
- * Idle blocks of memory, kept by size class for the next user. Any thread puts and takes them without a lock. The owner
- * of the blocks decides how many bytes may be idle, and frees the blocks beyond that which have been idle longest,
- * whatever their size. So a program that changes to other sizes soon has blocks of the new sizes only.
+ * Idle blocks of memory, kept by size class for the next user. Any thread gives and takes them without a lock. The
+ * owner of the blocks says how many bytes may be idle. Beyond that the blocks are freed which have been idle longest,
+ * whatever their size; a new block takes the place of shorter ones; and what is no longer used is freed in the end. So
+ * a program that changes to other sizes soon has blocks of the new sizes only.
  */
 #ifndef PW_RUNTIME_IDLE_H
 #define PW_RUNTIME_IDLE_H
@@ -47,10 +48,14 @@ typedef struct pw_idle_slot {
 } pw_idle_slot;
 
 /* The blocks are on shelves: PW_SIZE_CLASSES shelves for each kind of memory that the owner distinguishes. The owner
- * sets the first two fields, the others start as zero. */
+ * sets all but the last two fields, which start as zero. */
 typedef struct pw_idle {
     pw_idle_slot (*slots)[PW_IDLE_KEPT]; /* the slots of each shelf; all NULL at first */
     int shelves;
+    int at_once;  /* the most blocks that a call frees for one reason; pw_idle_clear frees all */
+    int64_t most; /* the bytes that may be idle */
+    void (*release)(void *owner, void *block);
+    void *owner;
     _Atomic int64_t bytes;
     _Atomic uint64_t clock; /* ticks about once for each block that is put; threads may lose each other's ticks */
 } pw_idle;
@@ -65,27 +70,14 @@ static inline int64_t pw_idle_shelf_bytes(int shelf)
     return pw_size_class_bytes(shelf % PW_SIZE_CLASSES);
 }
 
-/* Takes a block from a shelf. NULL: the shelf is empty. */
+/* Takes a block from a shelf. NULL: the shelf is empty, and the caller makes a block; for this, idle shorter ones were
+ * freed. */
 void *pw_idle_take(pw_idle *idle, int shelf);
-/* Puts a block on a shelf. False: the shelf is full, or the block alone has more than `most` bytes; the caller frees
- * it.
- */
-bool pw_idle_put(pw_idle *idle, void *block, int shelf, int64_t most);
-/* If more than `most` bytes are idle, takes the block that has been idle longest, for the caller to free, and sets its
- * shelf. Else returns NULL. */
-void *pw_idle_excess(pw_idle *idle, int64_t most, int *shelf);
-/* Takes the block that has been idle longest of the shelves of this kind with shorter blocks, for the caller to free,
- * and sets its shelf. NULL: there is none. */
-void *pw_idle_shorter(pw_idle *idle, int than, int *shelf);
-/* Takes a block of this shelf that lies idle for too long, for the caller to free: since as many puts as it has pages,
- * and PW_IDLE_PUTS more. So pages that come and go cost a put less than one page fault. NULL: there is none. */
-void *pw_idle_stale(pw_idle *idle, int shelf);
-
-/* Whether it is time to look for stale blocks again: once in PW_IDLE_PUTS puts. */
-static inline bool pw_idle_is_due(const pw_idle *idle)
-{
-    return atomic_load_explicit(&idle->clock, memory_order_relaxed) % PW_IDLE_PUTS == 0;
-}
+/* Puts a block on a shelf, or frees it if there is no room. Frees what is too much, and now and then what is no longer
+ * used. */
+void pw_idle_give(pw_idle *idle, void *block, int shelf);
+/* Frees all idle blocks. */
+void pw_idle_clear(pw_idle *idle);
 
 static inline int64_t pw_idle_bytes(const pw_idle *idle)
 {

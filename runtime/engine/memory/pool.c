@@ -1,8 +1,7 @@
 /*
  * Staging buffers: per thread those of the smallest size class, behind them shelves that all threads share (idle.h),
- * behind these the shared source (messages that leave) or malloc. At most idle_limit bytes lie on the shelves, and none
- * that the program has long ceased to use. Cells lie in a list of the thread that gave them back, at most CELLS of
- * them.
+ * behind these the shared source (messages that leave) or malloc. At most IDLE_BYTES lie on the shelves. Cells lie in a
+ * list of the thread that gave them back, at most CELLS of them.
  */
 #include "runtime/engine/memory/pool.h"
 
@@ -11,6 +10,7 @@
 #include "runtime/engine/memory/source.h"
 #include "runtime/engine/memory/thread_end.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,20 +23,29 @@ enum {
     CELLS = 4096, /* idle cells of one thread */
     LINE = 64,
     PAGE = 4096,
-    TIMED = 2 << 20, /* the longest write that is ever timed */
-    HUGE_SHIFT = 21  /* buffers from this size on are aligned to huge pages, and ask for them */
+    IDLE_BYTES = 256 << 20, /* of both sides together */
+    TIMED = 2 << 20,        /* the longest write that is ever timed */
+    HUGE_SHIFT = 21         /* buffers from this size on are aligned to huge pages, and ask for them */
 };
 
-/* The idle bytes that the pool keeps, of both sides together. */
-static const int64_t idle_limit = (int64_t)256 << 20;
-
 static pw_idle_slot slots[SIDES * PW_SIZE_CLASSES][PW_IDLE_KEPT];
+
+static void release(void *unused, void *buffer)
+{
+    (void)unused;
+    if (!pw_source_give(buffer))
+        free(buffer);
+}
 
 /* The singleton. */
 static struct {
     pw_idle idle;
     _Atomic int64_t allocations;
-} pool = {.idle = {.slots = slots, .shelves = SIDES * PW_SIZE_CLASSES}};
+} pool = {.idle = {.slots = slots,
+                   .shelves = SIDES * PW_SIZE_CLASSES,
+                   .at_once = INT_MAX,
+                   .most = IDLE_BYTES,
+                   .release = release}};
 
 /* A cell that is idle. */
 typedef struct cell {
@@ -62,27 +71,6 @@ static void make_pages(char *buffer, int64_t bytes)
         *(volatile char *)(buffer + at) = 0;
 }
 
-static void release(void *buffer)
-{
-    if (!pw_source_give(buffer))
-        free(buffer);
-}
-
-/* A new buffer takes the place of idle shorter ones that have as many bytes: most programs that send longer messages
- * than before no longer send those. Where one does, it pays for its shorter buffers once more. */
-static void release_shorter(int shelf)
-{
-    void *buffer;
-    int shorter;
-
-    for (int64_t bytes = pw_idle_shelf_bytes(shelf); bytes > 0; bytes -= pw_idle_shelf_bytes(shorter)) {
-        buffer = pw_idle_shorter(&pool.idle, shelf, &shorter);
-        if (!buffer)
-            return;
-        release(buffer);
-    }
-}
-
 static void *allocate(pw_pool_side side, int class)
 {
     int64_t bytes = pw_size_class_bytes(class);
@@ -90,7 +78,6 @@ static void *allocate(pw_pool_side side, int class)
     void *buffer;
     bool shared; /* its pages are in memory already, and only have to be mapped */
 
-    release_shorter(pw_idle_shelf(side, class));
     buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
     shared = buffer;
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
@@ -116,39 +103,11 @@ void *pw_pool_take_from(pw_pool_side side, int64_t bytes)
     return buffer ? buffer : allocate(side, class);
 }
 
-static void release_beyond(int64_t most)
-{
-    void *buffer;
-    int shelf;
-
-    while ((buffer = pw_idle_excess(&pool.idle, most, &shelf)) != NULL)
-        release(buffer);
-}
-
-/* Frees what a program that has changed to other sizes no longer uses. */
-static void release_stale(void)
-{
-    void *buffer;
-
-    for (int shelf = 0; shelf < pool.idle.shelves; shelf++)
-        while ((buffer = pw_idle_stale(&pool.idle, shelf)) != NULL)
-            release(buffer);
-}
-
-static void give_to_all(pw_pool_side side, void *buffer, int class)
-{
-    if (!pw_idle_put(&pool.idle, buffer, pw_idle_shelf(side, class), idle_limit))
-        release(buffer);
-    release_beyond(idle_limit);
-    if (pw_idle_is_due(&pool.idle))
-        release_stale();
-}
-
 static void give_own(void)
 {
     for (int side = 0; side < SIDES; side++)
         while (own.n[side] > 0)
-            give_to_all((pw_pool_side)side, own.idle[side][--own.n[side]], 0);
+            pw_idle_give(&pool.idle, own.idle[side][--own.n[side]], pw_idle_shelf(side, 0));
     while (own.cells) {
         cell *next = own.cells->next;
 
@@ -171,7 +130,7 @@ void pw_pool_give_to(pw_pool_side side, void *buffer, int64_t bytes)
     int class = pw_size_class(bytes);
 
     if (buffer && (class != 0 || !keep_own(side, buffer)))
-        give_to_all(side, buffer, class);
+        pw_idle_give(&pool.idle, buffer, pw_idle_shelf(side, class));
 }
 
 void *pw_cell_take(void)
@@ -205,7 +164,7 @@ void pw_cell_give(void *given)
 void pw_pool_trim(void)
 {
     give_own();
-    release_beyond(0);
+    pw_idle_clear(&pool.idle);
 }
 
 pw_pool_usage pw_pool_usage_now(void)

@@ -1,5 +1,5 @@
 /*
- * What the pool of a GPU keeps: blocks of the sizes that are used now, and no more than has been used at once lately.
+ * What the pool of a GPU keeps: blocks of the sizes that are used now, of which few are freed at once.
  * By the stand-in for the driver; no block is touched, so the gigabytes are addresses only.
  *
  * usage: test_runtime_gpu_pool <driver>
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-enum { WINDOW = 64, SHORT = 64 << 10, LONG_USE = 3000 };
-static const int64_t mib = 1 << 20, least = INT64_C(512) << 20;
+enum { WINDOW = 64, SHORT = 64 << 10, LONG_USE = 10000 };
+static const int64_t mib = 1 << 20;
 
 static const char *driver;
 static pw_gpu *gpu;
@@ -78,14 +78,12 @@ static void windows_of_growing_messages_allocate_once(void **state)
 /* 1 GiB in 64 blocks lies idle, and a window of short messages follows. */
 static void what_is_no_longer_used_goes(void **state)
 {
-    int64_t kept = WINDOW * 16 * mib;
     long before = freed();
 
     (void)state;
     for (int i = 0; i < LONG_USE; i++)
         use(PW_GPU_PINNED_MEMORY, 1, SHORT);
-    assert_true(freed() - before >= (kept - least) / (16 * mib));
-    assert_true(freed() - before < WINDOW);
+    assert_true(freed() - before >= WINDOW);
 }
 
 /* Few blocks are freed at a time, since the driver may wait for the GPU in each. */
@@ -96,8 +94,8 @@ static void few_are_freed_at_once(void **state)
 
     (void)state;
     use(PW_GPU_PINNED_MEMORY, WINDOW, 8 * mib);
-    assert_int_equal(pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, 512 * mib, &block), PW_OK);
     before = freed();
+    assert_int_equal(pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, 512 * mib, &block), PW_OK);
     pw_gpu_give(gpu, block);
     assert_in_range(freed() - before, 1, 4);
 }
