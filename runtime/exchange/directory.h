@@ -19,7 +19,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 11,
+    PW_SEGMENT_VERSION = 12,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 332,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -112,7 +112,6 @@ typedef struct pw_segment_header {
     uint64_t commons;         /* offset in the file of memory for all ranks of the node (commons.h); 0: there is none */
     _Atomic uint32_t ended;   /* the owner has ended MPI in order: all that others read here was read before */
     _Atomic uint32_t open;    /* 0: the owner has ended MPI, and its addresses may mean other memory now */
-    _Atomic uint32_t read;    /* another process sets it when it reads a message here */
     _Atomic uint32_t wanted;  /* another process sets it when one of its GPUs would read replicas */
     _Atomic uint32_t npieces; /* entries of `pieces` in use */
     pw_segment_piece pieces[PW_SEGMENT_PIECES];

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/late.h"
-#include "runtime/exchange/sharing.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -261,16 +260,6 @@ static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Tells the owner that this process reads its segment. Writes only once, since the owner reads the line for every
- * message.
- */
-static void note_sharing(const peer *p)
-{
-    if (!atomic_load_explicit(&p->header->read, memory_order_relaxed))
-        atomic_store_explicit(&p->header->read, 1, memory_order_relaxed);
-    pw_sharing_note_read();
-}
-
 static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
 {
     uint64_t bytes = (uint64_t)1 << m->piece.shift, number = at >> m->piece.shift;
@@ -314,7 +303,6 @@ const void *pw_peer_memory(pid_t pid, const void *remote, size_t bytes, pw_peer_
     m = mapped_with(p, address, bytes);
     if (!m || !m->offers)
         return NULL;
-    note_sharing(p);
     *block = block_at(p, pid, m, address - m->piece.address);
     return m->base + (address - m->piece.address);
 }

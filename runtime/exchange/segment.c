@@ -239,11 +239,6 @@ pw_segment_header *pw_segment_own_header(void)
     return header();
 }
 
-bool pw_segment_is_read(void)
-{
-    return header() && atomic_load_explicit(&header()->read, memory_order_relaxed);
-}
-
 bool pw_segment_wants_replicas(void)
 {
     return header() && atomic_load_explicit(&header()->wanted, memory_order_relaxed);

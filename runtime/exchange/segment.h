@@ -38,8 +38,6 @@ bool pw_segment_is_open(void);
 /* The header of this process's segment, for what is written there by others than segment.c (board.h). NULL: there is no
  * segment, or the process is a child of its owner. */
 pw_segment_header *pw_segment_own_header(void);
-/* Whether another process has read a message here. */
-bool pw_segment_is_read(void);
 /* Whether another process would read replicas. */
 bool pw_segment_wants_replicas(void);
 

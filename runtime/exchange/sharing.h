@@ -1,8 +1,8 @@
 /*
- * Whether packed messages go from the sender's segment to the receiver's buffer without a copy by MPI (sharing). The
- * cost of packing depends on it. No rank can know it in advance: the peer must be on this node and run Packwright, and
- * the MPI below must read memory of other processes. So the runtime assumes sharing until several messages that could
- * have been shared were not. It is certain once one message was shared, sent or received.
+ * Whether packed messages go from the sender's segment to the receiver's buffer without a copy by MPI (sharing). First
+ * guesses of what packing costs depend on it. No rank can know it in advance: the peer must be on this node and run
+ * Packwright, and the MPI below must read memory of other processes. So a process that may have peers on its node
+ * assumes it, and trials find out what it costs where that is wrong.
  *
  * All functions are thread safe.
  */
@@ -10,7 +10,6 @@
 #define PW_RUNTIME_SHARING_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /* Called at start. A process that its launcher has put alone on a node does not assume sharing. */
 void pw_sharing_start(void);
@@ -25,10 +24,5 @@ bool pw_sharing_is_likely(void);
 bool pw_sharing_is_refused(void);
 /* Records that the system has refused a read of another process's memory. */
 void pw_sharing_note_refusal(void);
-
-/* Records that this process reads in another's segment. */
-void pw_sharing_note_read(void);
-/* Records that a packed message of `bytes` bytes was sent or received point to point. Short messages do not count. */
-void pw_sharing_note_message(int64_t bytes);
 
 #endif

@@ -10,7 +10,6 @@
 #include "runtime/exchange/gpu/shown.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/exchange/sharing.h"
 #include "runtime/exchange/stand_in.h"
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/types/registry.h"
@@ -145,14 +144,11 @@ static pw_status direct_take(pw_staging *s)
 static pw_status direct_pack(pw_staging *s)
 {
     const pw_direct_message message = {.objects = s->buffer};
-    pw_status status = PW_OK;
 
     if (is_on_device(&s->buffer))
-        status = pw_gpu_show_begin(number_of(s));
-    else
-        pw_direct_begin(number_of(s), &message);
-    pw_sharing_note_message(s->buffer.bytes);
-    return status;
+        return pw_gpu_show_begin(number_of(s));
+    pw_direct_begin(number_of(s), &message);
+    return PW_OK;
 }
 
 static void direct_expect(pw_staging *s)

@@ -11,7 +11,6 @@
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/late.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
@@ -115,10 +114,7 @@ static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
 
-    if (!is_in_host_memory(s) || s->announced)
-        return;
-    pw_sharing_note_message(s->buffer.bytes);
-    if (pw_gpu_is_lazy(block))
+    if (!is_in_host_memory(s) || s->announced || pw_gpu_is_lazy(block))
         return;
     if (replicated)
         pw_segment_note_replicated(s->data, (size_t)s->buffer.bytes);
@@ -166,7 +162,6 @@ static void gpu_announce(pw_staging *s)
 
     s->announced = s->replicated = false;
     if (pw_gpu_is_lazy(block)) {
-        pw_sharing_note_message(s->buffer.bytes);
         pw_gpu_lazy_hold(block, s->buffer.bytes);
     } else {
         s->replicated = block && s->role == PW_SEND && s->channel && is_in_host_memory(s) &&
@@ -234,8 +229,6 @@ static pw_status gpu_unpack(pw_staging *s, int64_t received)
 {
     pw_gpu_order order = order_of(s, PW_UNPACK, received);
 
-    if (s->inbound)
-        pw_sharing_note_message(s->buffer.bytes);
     if (is_in_place(s)) {
         if (s->buffer.layout)
             atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);

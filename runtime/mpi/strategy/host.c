@@ -4,7 +4,6 @@
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/exchange/sharing.h"
 #include "runtime/mpi/strategy/strategy.h"
 
 /* ---- native ------------------------------------------------------------------------------------------------------ */
@@ -44,10 +43,8 @@ static pw_status packed_take(pw_staging *s)
 /* Lets the process that reads a message know of it. */
 static void note_message(const pw_staging *s)
 {
-    if (s->buffer.bytes < PW_LEAST_READ)
-        return;
-    pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
-    pw_sharing_note_message(s->buffer.bytes);
+    if (s->buffer.bytes >= PW_LEAST_READ)
+        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
 }
 
 static pw_status packed_pack(pw_staging *s)
@@ -73,10 +70,8 @@ static int64_t in_place(pw_staging *s)
 {
     int64_t bytes = 0;
 
-    if (s->inbound && !is_collective(s)) {
+    if (s->inbound && !is_collective(s))
         bytes = pw_inbound_in_place(s->inbound, &s->ahead_ns);
-        pw_sharing_note_message(s->buffer.bytes);
-    }
     if (bytes > 0)
         atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
     return bytes;
