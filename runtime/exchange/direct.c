@@ -72,7 +72,17 @@ static bool is_proven(uint64_t key, int64_t bytes)
     return proven;
 }
 
-static void note(uint64_t key, int64_t bytes, bool taken)
+bool pw_channel_may(uint64_t key)
+{
+    bool may;
+
+    pthread_mutex_lock(&direct.lock);
+    may = pw_evidence_may(&channel_of(key)->taken);
+    pthread_mutex_unlock(&direct.lock);
+    return may;
+}
+
+void pw_channel_note(uint64_t key, int64_t bytes, bool taken)
 {
     channel *c;
 
@@ -115,21 +125,6 @@ bool pw_direct_is_mapped(const pw_buffer *objects)
     return pw_view_bounds(objects, &lo, &bytes) &&
            (pw_heap_holds((const void *)((uintptr_t)objects->base + (uintptr_t)lo), (size_t)bytes) ||
             pw_xpmem_is_shown());
-}
-
-bool pw_direct_may_receive(uint64_t key)
-{
-    bool may;
-
-    pthread_mutex_lock(&direct.lock);
-    may = pw_evidence_may(&channel_of(key)->taken);
-    pthread_mutex_unlock(&direct.lock);
-    return may;
-}
-
-void pw_direct_note_received(uint64_t key, int64_t bytes, bool taken)
-{
-    note(key, bytes, taken);
 }
 
 /* The lock must be held. */
@@ -212,7 +207,7 @@ void pw_direct_end(int number)
     if (offer) {
         taken = (int64_t)atomic_load_explicit(&offer->answered, memory_order_acquire);
         atomic_store_explicit(&offer->bytes, 0, memory_order_release);
-        note(s->channel, bytes, !touched && taken == bytes);
+        pw_channel_note(s->channel, bytes, !touched && taken == bytes);
         if (touched || taken != bytes)
             pw_log(PW_LOG_DEBUG,
                    "%lld of %lld bytes were taken from this process's memory%s: messages are packed again",

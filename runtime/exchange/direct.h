@@ -42,6 +42,12 @@ bool pw_direct_knows_channels(void);
  * messages that are still under way, says nothing of those that pw_direct_channel gives from now on. */
 void pw_direct_forget_channels(void);
 
+/* Whether the next message of a channel is to go its special way: on the sender's side that of stand-ins, on the
+ * receiver's to be staged only because a stand-in may come. `note` records what became of one: `taken` if it went past
+ * the staging memory. After one that did not, messages go other ways, as many as said above. */
+bool pw_channel_may(uint64_t channel);
+void pw_channel_note(uint64_t channel, int64_t bytes, bool taken);
+
 /* Takes a stand-in for messages of up to `bytes` bytes on this channel. -1: this message is to go another way. */
 int pw_direct_take(uint64_t channel, int64_t bytes);
 void *pw_direct_data(int number);
@@ -61,11 +67,5 @@ void pw_direct_await(int number);
 void pw_direct_end(int number);
 /* Ends the message, and gives the stand-in back. */
 void pw_direct_give(int number);
-
-/* The receiver's side, for receives that are staged only because a stand-in may come. `may` says whether to stage the
- * next one of this channel. `note` records a message that came: `taken` if it went past the staging memory. After one
- * that did not, receives of the channel are not staged, as many as messages go other ways after a failure. */
-bool pw_direct_may_receive(uint64_t channel);
-void pw_direct_note_received(uint64_t channel, int64_t bytes, bool taken);
 
 #endif

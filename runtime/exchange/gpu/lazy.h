@@ -5,8 +5,8 @@
  * copies fragments, a peer without Packwright or without a GPU, the system for another node.
  *
  * So this file looks at what becomes of the messages that go the same way (a *channel*, a communicator and a
- * destination in it). After a message whose block was read, the next messages of the channel are packed to host memory:
- * 64 at first, and twice as many each time, up to 4096.
+ * destination in it). After a message whose block was read, the next messages of the channel are packed to host memory,
+ * as many as go other ways after a stand-in that was touched (runtime/exchange/direct.h).
  *
  * All functions are thread safe; one block is used by one thread at a time.
  */

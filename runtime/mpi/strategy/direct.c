@@ -135,7 +135,7 @@ static pw_status direct_take(pw_staging *s)
 {
     if (s->role == PW_SEND)
         return take_stand_in(s);
-    if (!pw_direct_may_receive(s->channel))
+    if (!pw_channel_may(s->channel))
         return PW_ERR_NOMEM;
     s->own = (void *)(uintptr_t)s->channel;
     return packed->take(s);
@@ -161,7 +161,7 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
 {
     int64_t ns;
 
-    pw_direct_note_received(channel_of(s), received, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
+    pw_channel_note(channel_of(s), received, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
     return packed->unpack(s, received);
 }
 
