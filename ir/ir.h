@@ -141,5 +141,8 @@ pw_status pw_parse(const char *text, pw_arena *arena, pw_type *out, const char *
  */
 typedef bool pw_block_fn(void *arg, int64_t off, int64_t n);
 bool pw_walk(const pw_node *node, int64_t origin, pw_block_fn *fn, void *arg);
+/* The same from block `skip` on, which is found in O(depth) through streams and lists; the members of sequences are
+ * passed one by one. */
+bool pw_walk_from(const pw_node *node, int64_t origin, int64_t skip, pw_block_fn *fn, void *arg);
 
 #endif

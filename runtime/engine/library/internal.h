@@ -6,7 +6,6 @@
  *     type.c     types: references, facts, canonical form
  *     build.c    the constructors
  *     text.c     types from text and to text
- *     tree.c     the blocks of a type by its tree: any of them, in packed order
  *     move.c     pack, unpack, ranges, lists of blocks, copies from type to type
  *     device.c   pack, unpack and copies where memory is a GPU's
  */
@@ -85,7 +84,7 @@ const pw_node *pw_library_tree(const packwright_type *type);
 
 /*
  * Returns the layout, and makes it at the first call. *out is NULL for types that have none and are moved by their tree
- * (tree.c). Fails only when there is no memory.
+ * (move.c). Fails only when there is no memory.
  */
 packwright_status pw_library_layout(const packwright_type *type, pw_layout **out);
 
@@ -110,11 +109,5 @@ static inline pw_buffer pw_library_view(pw_layout *layout, void *memory, int64_t
 {
     return pw_view_plain((pw_buffer){.layout = layout, .base = memory, .count = count, .bytes = bytes});
 }
-
-/* ---- blocks (tree.c) ----------------------------------------------------------------------------------- */
-
-/* Writes the blocks of one object from block `skip` on, at most `max` of them, with addresses counted from `base`.
- * Returns how many it has written. */
-int64_t pw_tree_blocks(const pw_node *node, uintptr_t base, int64_t skip, int64_t max, packwright_iov *iov);
 
 #endif

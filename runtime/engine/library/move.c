@@ -179,26 +179,42 @@ static bool is_dense(const packwright_type *type, const pw_node *tree)
     return tree->blocks == 1 && tree->size == pw_dt_extent(&type->dt);
 }
 
+/* Where the blocks of an object are listed. */
+typedef struct listing {
+    uintptr_t object;
+    packwright_iov *iov;
+    int64_t filled, max;
+} listing;
+
+static bool list_block(void *arg, int64_t off, int64_t n)
+{
+    listing *l = arg;
+
+    l->iov[l->filled++] = (packwright_iov){.base = (void *)(l->object + (uintptr_t)off), .length = (size_t)n};
+    return l->filled < l->max;
+}
+
+/* max > 0. Objects that adjoin are one block. */
 static int64_t fill(const packwright_type *type, uintptr_t memory, int64_t count, int64_t offset, int64_t max,
                     packwright_iov *iov)
 {
     const pw_node *tree = pw_library_tree(type);
-    int64_t filled = 0;
+    listing l = {.object = memory, .iov = iov, .max = max};
+    int64_t i, skip;
 
     if (tree->blocks == 0 || count == 0)
         return 0;
     if (is_dense(type, tree)) {
-        if (offset > 0)
-            return 0;
-        filled = pw_tree_blocks(tree, memory, 0, max, iov);
-        for (int64_t i = 0; i < filled; i++)
-            iov[i].length *= (size_t)count;
-        return filled;
+        pw_walk_from(tree, 0, offset, list_block, &l);
+        if (l.filled > 0)
+            iov->length *= (size_t)count;
+        return l.filled;
     }
-    for (int64_t i = offset / tree->blocks, skip = offset % tree->blocks; i < count && filled < max; i++, skip = 0)
-        filled += pw_tree_blocks(tree, memory + (uintptr_t)i * (uintptr_t)pw_dt_extent(&type->dt), skip, max - filled,
-                                 iov + filled);
-    return filled;
+    for (i = offset / tree->blocks, skip = offset % tree->blocks; i < count && l.filled < max; i++, skip = 0) {
+        l.object = memory + (uintptr_t)i * (uintptr_t)pw_dt_extent(&type->dt);
+        pw_walk_from(tree, 0, skip, list_block, &l);
+    }
+    return l.filled;
 }
 
 packwright_status packwright_iovs(const packwright_type *type, const void *memory, int64_t count, int64_t offset,
