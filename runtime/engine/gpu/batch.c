@@ -171,8 +171,8 @@ static void let_go(batch *b)
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) > 1)
         return;
     keep_promise(b);
-    pw_gpu_block_give(lane->gpu, b->members[0].scratch);
-    pw_gpu_block_give(lane->gpu, b->members[0].part);
+    pw_gpu_give(lane->gpu, b->members[0].scratch);
+    pw_gpu_give(lane->gpu, b->members[0].part);
     pw_gpu_lane_give(lane);
 }
 

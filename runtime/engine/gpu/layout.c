@@ -66,7 +66,7 @@ static pw_status copy_tables(pw_gpu_bound *b, const pw_nest *nest, int64_t bytes
 {
     pw_gpu_block *pinned = NULL;
     pw_gpu_lane *lane = NULL;
-    pw_status status = pw_gpu_block_take(b->gpu, PW_GPU_PINNED_MEMORY, bytes, &pinned);
+    pw_status status = pw_gpu_take(b->gpu, PW_GPU_PINNED_MEMORY, bytes, &pinned);
 
     if (status == PW_OK)
         status = pw_gpu_lane_take(b->gpu, &lane);
@@ -81,7 +81,7 @@ static pw_status copy_tables(pw_gpu_bound *b, const pw_nest *nest, int64_t bytes
             status = pw_gpu_lane_wait(lane);
         pw_gpu_lane_give(lane);
     }
-    pw_gpu_block_give(b->gpu, pinned);
+    pw_gpu_give(b->gpu, pinned);
     return status;
 }
 
@@ -96,7 +96,7 @@ static pw_status upload_tables(pw_gpu_bound *b, const pw_nest *nest)
         return PW_ERR_NOMEM;
     if (sizes.n == 0)
         return PW_OK;
-    status = pw_gpu_block_take(b->gpu, PW_GPU_DEVICE_MEMORY, sizes.bytes, &b->tables);
+    status = pw_gpu_take(b->gpu, PW_GPU_DEVICE_MEMORY, sizes.bytes, &b->tables);
     return status == PW_OK ? copy_tables(b, nest, sizes.bytes) : status;
 }
 
@@ -104,14 +104,9 @@ static pw_status upload_tables(pw_gpu_bound *b, const pw_nest *nest)
 
 static void bound_free(pw_gpu_bound *b)
 {
-    pw_gpu_scope scope;
-
     if (b->kernel)
         pw_cache_release(b->gpu->code->cache, b->kernel);
-    if (b->tables && pw_gpu_enter(b->gpu, &scope) == PW_OK) {
-        pw_gpu_block_give(b->gpu, b->tables);
-        pw_gpu_leave(&scope);
-    }
+    pw_gpu_give(b->gpu, b->tables);
     free(b->table_addresses);
     free(b);
 }

@@ -98,17 +98,21 @@ static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
     return allocate_pinned(&block->host, bytes, &block->device);
 }
 
-static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
+static pw_status allocate(const pw_gpu *gpu, pw_gpu_memory memory, int class, pw_gpu_block **out)
 {
     pw_gpu_block *block = calloc(1, sizeof *block);
-    size_t bytes = (size_t)pw_size_class_bytes(class);
+    pw_gpu_scope scope;
     pw_status status;
 
     if (!block)
         return PW_ERR_NOMEM;
     block->memory = memory;
     block->class = class;
-    status = allocate_of(block, bytes);
+    status = pw_gpu_enter(gpu, &scope);
+    if (status == PW_OK) {
+        status = allocate_of(block, (size_t)pw_size_class_bytes(class));
+        pw_gpu_leave(&scope);
+    }
     if (status != PW_OK) {
         free(block);
         return status;
@@ -117,12 +121,13 @@ static pw_status allocate(pw_gpu_memory memory, int class, pw_gpu_block **out)
     return PW_OK;
 }
 
-/* Frees a block of a pool. */
+/* Frees a block of a pool. Where the context cannot be entered, the driver has freed its memory. */
 static void release(void *owner, void *of)
 {
     const pw_gpu_pool *pool = owner;
     pw_gpu_block *block = of;
-    bool driver = !pool->ended && !atomic_load(&pool->gpu->lost);
+    pw_gpu_scope scope;
+    bool driver = !pool->ended && !atomic_load(&pool->gpu->lost) && pw_gpu_enter(pool->gpu, &scope) == PW_OK;
 
     if (block->companion)
         block->companion->leave(block->companion);
@@ -134,10 +139,12 @@ static void release(void *owner, void *of)
         pw_cu.host_free(block->host);
     else if (driver)
         pw_cu.free(block->device);
+    if (driver)
+        pw_gpu_leave(&scope);
     free(block);
 }
 
-pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
+pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
 {
     pw_idle *idle = &gpu->pool->stocks[memory].idle;
     int class = pw_size_class(bytes);
@@ -145,17 +152,19 @@ pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw
 
     if (class >= PW_SIZE_CLASSES)
         return PW_ERR_NOMEM;
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed))
+        return PW_ERR_IO;
     *out = pw_idle_take(idle, class);
     if (*out)
         return PW_OK;
-    status = allocate(memory, class, out);
+    status = allocate(gpu, memory, class, out);
     if (status != PW_ERR_NOMEM)
         return status;
     pw_idle_clear(idle);
-    return allocate(memory, class, out);
+    return allocate(gpu, memory, class, out);
 }
 
-void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block)
+void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block)
 {
     if (block)
         pw_idle_give(&gpu->pool->stocks[block->memory].idle, block, block->class);

@@ -3,7 +3,7 @@
  * class (powers of two), and lanes. Any thread takes them and gives them back without a lock. In a steady state nothing
  * allocates memory, neither here nor in the driver.
  *
- * The GPU's context must be current (pw_gpu_enter) in calls that take or give back.
+ * The GPU's context must be current (pw_gpu_enter) in calls that take a lane or give one back.
  */
 #ifndef PW_RUNTIME_GPU_POOL_H
 #define PW_RUNTIME_GPU_POOL_H
@@ -78,8 +78,8 @@ void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver);
 int64_t pw_gpu_block_bytes(const pw_gpu_block *block);
 /* Takes a block of at least `bytes` bytes, aligned to 256. Frees idle blocks of that memory before it returns
  * PW_ERR_NOMEM. */
-pw_status pw_gpu_block_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);
-void pw_gpu_block_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
+pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);
+void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
 
 pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out);
 /* Takes a lane for work that need not begin at once. NULL: so many lanes are in use that the pool would not keep

@@ -24,7 +24,7 @@ static pw_gpu *gpu_of(const transfer *t)
 
 static pw_status need(pw_gpu *gpu, int64_t bytes, pw_gpu_block **block)
 {
-    return *block ? PW_OK : pw_gpu_block_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
+    return *block ? PW_OK : pw_gpu_take(gpu, PW_GPU_DEVICE_MEMORY, bytes, block);
 }
 
 /* Makes sure that the transfer has device memory for the packed copy. False: there is none. */
@@ -184,8 +184,8 @@ static pw_status finish(transfer *t)
         status = pw_gpu_lane_end(t->lane, pw_gpu_enqueue(t));
     }
     signal_end(t->lane);
-    pw_gpu_block_give(gpu, t->scratch);
-    pw_gpu_block_give(gpu, t->part);
+    pw_gpu_give(gpu, t->scratch);
+    pw_gpu_give(gpu, t->part);
     pw_gpu_lane_give(t->lane);
     return status;
 }
@@ -309,26 +309,4 @@ pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
     }
     pw_gpu_leave(&scope);
     return pw_gpu_judge(gpu, status);
-}
-
-pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out)
-{
-    pw_gpu_scope scope;
-    pw_status status;
-
-    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
-        return PW_ERR_IO;
-    status = pw_gpu_block_take(gpu, memory, bytes, out);
-    pw_gpu_leave(&scope);
-    return status;
-}
-
-void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block)
-{
-    pw_gpu_scope scope;
-
-    if (!block || pw_gpu_enter(gpu, &scope) != PW_OK)
-        return;
-    pw_gpu_block_give(gpu, block);
-    pw_gpu_leave(&scope);
 }

@@ -61,10 +61,6 @@ bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes);
 /* Copies `bytes` bytes in the context of `gpu`, and waits. The driver knows both addresses. */
 pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
-/* pw_gpu_block_take and pw_gpu_block_give, which need not be called in the context of `gpu`. */
-pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);
-void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
-
 static inline pw_gpu_packed pw_gpu_packed_in(const pw_gpu_block *block)
 {
     return (pw_gpu_packed){.host = block->host, .device = block->device};
