@@ -12,8 +12,6 @@
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
 
-_Static_assert((int)PW_OPENED_LEAST == (int)PW_GPU_LAZY_LEAST, "costs know which messages are taken here");
-
 /* Evidence of these messages is kept apart from that of stand-ins on the same channel (runtime/exchange/direct.h). */
 static uint64_t apart(uint64_t channel)
 {
@@ -29,7 +27,7 @@ pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t key)
 {
     pw_gpu_block *block = NULL;
 
-    if (key == 0 || bytes < PW_GPU_LAZY_LEAST || !pw_segment_wants_replicas() || !pw_channel_may(apart(key)) ||
+    if (key == 0 || bytes < PW_OPENED_LEAST || !pw_segment_wants_replicas() || !pw_channel_may(apart(key)) ||
         !pw_gpu_lazy_is_possible() || pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
         return NULL;
     if (pw_gpu_replica_alone(gpu, block))

@@ -19,8 +19,6 @@
 
 /* Shorter messages gain nothing from a replica (measured on two H200s). */
 enum { PW_GPU_REPLICA_LEAST = 512 << 10 };
-/* Shorter messages gain nothing from a replica alone (lazy.h; docs/results.md). */
-enum { PW_GPU_LAZY_LEAST = 128 << 10 };
 
 /* Returns the device address of the block's replica for a message of `bytes` bytes, and makes the replica at first use.
  * 0: no peer wants replicas, the message is short, or there is no memory for one. */
