@@ -117,33 +117,27 @@ static pw_status move_all(transfer *t, pw_gpu_packed packed, bool last)
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
 
-static pw_cu_ptr host_end(const transfer *t, int64_t offset)
-{
-    return pw_cu_address((char *)t->order.packed.host + offset);
-}
-
 /* Without device memory for the packed copy, kernels access the packed copy in host memory if they can reach it. */
 static pw_status move_staged(transfer *t)
 {
+    pw_cu_ptr host = pw_cu_address(t->order.packed.host);
     pw_status status;
 
     if ((!t->order.buffer.layout && !t->order.replica) || !t->order.packed.host || !has_scratch(t))
         return move_all(t, t->order.packed, true);
     if (t->order.direction == PW_UNPACK) {
-        status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host_end(t, 0), t->order.bytes);
+        status = pw_gpu_move_bytes(t->lane, scratch_of(t).device, host, t->order.bytes);
         return status == PW_OK ? move_all(t, scratch_of(t), true) : status;
     }
     status = move_all(t, scratch_of(t), false);
-    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host_end(t, 0), scratch_of(t).device, t->order.bytes) : status;
+    return status == PW_OK ? pw_gpu_move_bytes(t->lane, host, scratch_of(t).device, t->order.bytes) : status;
 }
 
 pw_status pw_gpu_enqueue(transfer *t)
 {
-    switch (t->order.path) {
-    case PW_GPU_DIRECT: return t->order.replica ? move_staged(t) : move_all(t, t->order.packed, true);
-    case PW_GPU_STAGED: return move_staged(t);
-    }
-    return PW_ERR_INVALID;
+    bool staged = t->order.path == PW_GPU_STAGED || t->order.replica;
+
+    return staged ? move_staged(t) : move_all(t, t->order.packed, true);
 }
 
 /* ---- the two steps ---------------------------------------------------------------------------------------------- */
