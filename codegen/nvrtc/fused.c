@@ -20,7 +20,7 @@ enum {
     TILED_BYTES = 256 << 10 /* the longest one that a kernel of its own would take through shared memory */
 };
 
-static const char name[] = "packwright GPU fused moves 2";
+static const char name[] = "packwright GPU fused moves 3";
 
 pw_hash pw_gpu_fused_hash(void)
 {
@@ -302,10 +302,10 @@ static int64_t units_of(const job *j)
     return units;
 }
 
-static bool has_room(const pw_gpu_fused *f, const job *j)
+static bool has_room(const pw_gpu_fused *f, int jobs, int words)
 {
-    int words = PW_JOB_EXTRA + j->extras + PW_JOB_LOOP_WORDS * j->n;
-    return f->jobs < PW_GPU_FUSED_JOBS && 1 + f->jobs + 1 + f->words + words <= PW_GPU_FUSED_LARGE;
+    return f->jobs + jobs <= PW_GPU_FUSED_JOBS &&
+           1 + PW_JOB_WORDS * (f->jobs + jobs) + f->words + words <= PW_GPU_FUSED_LARGE;
 }
 
 /* The strides of a job on its two sides become each other's. */
@@ -336,23 +336,24 @@ static pw_status write_job(pw_gpu_fused *f, job *j, const pw_gpu_call *call)
 {
     int64_t units = units_of(j);
     bool exchanged = f->jobs > 0 && f->direction != call->direction;
-    uint64_t *rec = f->records + f->words;
+    uint64_t *rec = f->records + f->words, *address = f->addresses[f->jobs];
+    int words = PW_JOB_EXTRA + j->extras + PW_JOB_LOOP_WORDS * j->n;
     uint64_t dst = (uint64_t)(uintptr_t)call->dst, src = (uint64_t)(uintptr_t)call->src;
     if (units <= 0)
         return units < 0 ? PW_ERR_UNSUPPORTED : PW_OK;
-    if (!has_room(f, j) || (exchanged && (j->tabled || j->kind == PW_JOB_LIST)))
+    if (!has_room(f, 1, words) || (exchanged && (j->tabled || j->kind == PW_JOB_LIST)))
         return PW_ERR_OVERFLOW;
     if (f->jobs == 0)
         f->direction = call->direction;
-    rec[PW_JOB_DST] = dst + (uint64_t)(call->direction == PW_UNPACK ? j->mem : j->packed);
-    rec[PW_JOB_SRC] = src + (uint64_t)(call->direction == PW_UNPACK ? j->packed : j->mem);
+    address[PW_JOB_DST] = dst + (uint64_t)(call->direction == PW_UNPACK ? j->mem : j->packed);
+    address[PW_JOB_SRC] = src + (uint64_t)(call->direction == PW_UNPACK ? j->packed : j->mem);
     rec[PW_JOB_UNITS] = (uint64_t)units;
     rec[PW_JOB_SHAPE] = (uint64_t)j->kind | (uint64_t)j->n << 8 | (uint64_t)(j->tabled ? PW_JOB_TABLE : 0) << 16 |
                         (uint64_t)(PW_JOB_EXTRA + j->extras) << 24;
     for (int i = 0; i < j->extras; i++)
         rec[PW_JOB_EXTRA + i] = j->extra[i];
     f->at[f->jobs++] = f->words;
-    f->words += PW_JOB_EXTRA + j->extras + PW_JOB_LOOP_WORDS * j->n;
+    f->words += words;
     if (exchanged)
         exchange_sides(j);
     return write_loops(j, rec + PW_JOB_EXTRA + j->extras);
@@ -419,25 +420,21 @@ static bool is_as_last(const pw_gpu_fused *f, const pw_nest *nest, const void *c
 static pw_status add_again(pw_gpu_fused *f, const pw_gpu_call *call)
 {
     const pw_gpu_fused_last l = f->last;
-    const int jobs = f->jobs - l.jobs, words = f->words - l.words;
-    if (f->jobs + jobs > PW_GPU_FUSED_JOBS || 1 + f->jobs + jobs + f->words + words > PW_GPU_FUSED_LARGE)
+    const int jobs = f->jobs - l.jobs;
+    if (!has_room(f, jobs, 0))
         return PW_ERR_OVERFLOW;
-    f->last = (pw_gpu_fused_last){l.nest, l.tables, *call, f->jobs, f->words};
-    for (int i = 0; i < words; i++)
-        f->records[f->words + i] = f->records[l.words + i];
-    for (int i = 0; i < jobs; i++) {
-        uint64_t *record = f->records + (f->at[f->jobs + i] = f->at[l.jobs + i] + words);
-        record[PW_JOB_DST] += away(call->dst, l.call.dst);
-        record[PW_JOB_SRC] += away(call->src, l.call.src);
+    f->last = (pw_gpu_fused_last){l.nest, l.tables, *call, f->jobs};
+    for (int i = l.jobs; i < l.jobs + jobs; i++, f->jobs++) {
+        f->at[f->jobs] = f->at[i];
+        f->addresses[f->jobs][PW_JOB_DST] = f->addresses[i][PW_JOB_DST] + away(call->dst, l.call.dst);
+        f->addresses[f->jobs][PW_JOB_SRC] = f->addresses[i][PW_JOB_SRC] + away(call->src, l.call.src);
     }
-    f->jobs += jobs;
-    f->words += words;
     return PW_OK;
 }
 
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
 {
-    const pw_gpu_fused_last last = {nest, tables, *call, f->jobs, f->words};
+    const pw_gpu_fused_last last = {nest, tables, *call, f->jobs};
     const int jobs = f->jobs, words = f->words;
     if (is_as_last(f, nest, tables, call))
         return add_again(f, call);
@@ -474,7 +471,7 @@ static int units_log(const uint64_t *rec)
 
 static int64_t blocks_of(const uint64_t *rec, int64_t several)
 {
-    int64_t units = (int64_t)(rec[PW_JOB_UNITS] & UINT32_MAX), step = several << units_log(rec);
+    int64_t units = (int64_t)rec[PW_JOB_UNITS], step = several << units_log(rec);
     return (units + step - 1) / step;
 }
 
@@ -502,7 +499,7 @@ void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const p
                          pw_gpu_launch *out)
 {
     uint64_t *w = params + PW_GPU_HEAD_WORDS;
-    int first = 1 + f->jobs;
+    int first = 1 + PW_JOB_WORDS * f->jobs;
     bool large = first + f->words > PW_GPU_FUSED_SMALL;
     int64_t several = choose_several(f, device), next = 0, units = 0;
     for (int i = 0; i < f->words; i++)
@@ -511,9 +508,10 @@ void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const p
         uint64_t *rec = w + first + f->at[i];
         units += (int64_t)rec[PW_JOB_UNITS];
         rec[PW_JOB_SHAPE] |= (uint64_t)several << units_log(rec) << 32;
-        rec[PW_JOB_UNITS] |= (uint64_t)next << 32;
         next += blocks_of(rec, several);
         w[1 + i] = (uint64_t)next | (uint64_t)(first + f->at[i]) << 32;
+        for (int k = 0; k < PW_JOB_ADDRESSES; k++)
+            w[1 + f->jobs + PW_JOB_ADDRESSES * i + k] = f->addresses[i][k];
     }
     w[0] = (uint64_t)f->jobs;
     params[PW_HEAD_DST] = params[PW_HEAD_SRC] = 0;

@@ -4,9 +4,9 @@
  * its parameters, so that nothing is uploaded:
  *
  *     dst, src (unused), flag, arrivals, value                         as of every kernel (record.h)
- *     w[0]: jobs; for each (its end block | its record << 32); then the records:
- *         dst, src         whole addresses of the first byte
- *         units | first block << 32
+ *     w[0]: jobs; for each (its end block | its record << 32); for each dst, src, whole addresses of its first byte;
+ *     then the records, each of one job or of several that differ in their addresses alone:
+ *         units
  *         kind | loops << 8 | flags << 16 | words before the loops << 24 | units a block takes << 32
  *         [by kind and flags] TABLE: table, scale, width | its loop << 8. PARTS: three other words, bytes of a piece.
  *                             LIST: offsets, their scale, starts, their base, their scale, widths | log2 lanes << 16
@@ -28,26 +28,29 @@ enum {
     PW_GPU_FUSED_LARGE = 512 - PW_GPU_HEAD_WORDS  /* 4 KiB, which every driver takes */
 };
 
-enum { PW_JOB_DST, PW_JOB_SRC, PW_JOB_UNITS, PW_JOB_SHAPE, PW_JOB_EXTRA };
+/* A job's words in the table, and the parts of its record. */
+enum { PW_JOB_DST, PW_JOB_SRC, PW_JOB_ADDRESSES, PW_JOB_WORDS };
+enum { PW_JOB_UNITS, PW_JOB_SHAPE, PW_JOB_EXTRA };
 enum { PW_JOB_LOOP_COUNT, PW_JOB_LOOP_MEM, PW_JOB_LOOP_PACKED, PW_JOB_LOOP_WORDS };
 /* Words of 1 to 16 bytes by the logarithm. */
 enum { PW_JOB_W1, PW_JOB_W4 = 2, PW_JOB_W16 = 4, PW_JOB_PARTS, PW_JOB_LIST };
 enum { PW_JOB_TABLE = 1 };
 
-/* The move that was added last, and where its jobs and their words begin. */
+/* The move that was added last, and where its jobs begin. */
 typedef struct pw_gpu_fused_last {
     const pw_nest *nest;
     const void *const *tables;
     pw_gpu_call call;
-    int jobs, words;
+    int jobs;
 } pw_gpu_fused_last;
 
 /* Jobs gathered for a launch. */
 typedef struct pw_gpu_fused {
-    pw_direction direction;               /* of the launch, as of its first move */
-    int jobs, words;                      /* of the records */
-    int at[PW_GPU_FUSED_JOBS];            /* where each record begins */
-    uint64_t records[PW_GPU_FUSED_LARGE]; /* blocks and steps are not yet there */
+    pw_direction direction;    /* of the launch, as of its first move */
+    int jobs, words;           /* of the records */
+    int at[PW_GPU_FUSED_JOBS]; /* where each job's record begins */
+    uint64_t addresses[PW_GPU_FUSED_JOBS][PW_JOB_ADDRESSES];
+    uint64_t records[PW_GPU_FUSED_LARGE]; /* steps are not yet there */
     pw_gpu_fused_last last;               /* valid if there is a job */
 } pw_gpu_fused;
 

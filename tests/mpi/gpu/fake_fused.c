@@ -6,7 +6,7 @@
 
 typedef struct run {
     const fake_context_t *context;
-    const uint64_t *rec, *loops;
+    const uint64_t *address, *rec, *loops;
     int nloops, kind;
     bool unpack, tabled;
     int64_t inner; /* iteration of the innermost loop */
@@ -26,8 +26,8 @@ static uint64_t entry(run *r, uint64_t table, uint64_t width, int64_t i)
 
 static void copy(run *r, uint64_t mem, uint64_t packed, uint64_t bytes)
 {
-    void *to = fake_reach(r->context, r->rec[PW_JOB_DST] + (r->unpack ? mem : packed), (size_t)bytes, false);
-    void *from = fake_reach(r->context, r->rec[PW_JOB_SRC] + (r->unpack ? packed : mem), (size_t)bytes, false);
+    void *to = fake_reach(r->context, r->address[PW_JOB_DST] + (r->unpack ? mem : packed), (size_t)bytes, false);
+    void *from = fake_reach(r->context, r->address[PW_JOB_SRC] + (r->unpack ? packed : mem), (size_t)bytes, false);
 
     if (bytes == 0)
         return;
@@ -83,7 +83,10 @@ int fake_run_fused(const fake_context_t *context, bool unpack, const uint64_t *p
     int error = FAKE_OK;
 
     for (uint64_t i = 0; i < w[0] && error == FAKE_OK; i++) {
-        run r = {.context = context, .unpack = unpack, .rec = w + (w[1 + i] >> 32)};
+        run r = {.context = context,
+                 .unpack = unpack,
+                 .address = w + 1 + w[0] + PW_JOB_ADDRESSES * i,
+                 .rec = w + (w[1 + i] >> 32)};
         uint64_t shape = r.rec[PW_JOB_SHAPE];
 
         r.kind = (int)(shape & 255);
