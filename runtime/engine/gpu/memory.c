@@ -139,12 +139,20 @@ static bool is_held(const void *address)
            atomic_load_explicit(&held.bytes, memory_order_acquire);
 }
 
+unsigned pw_memory_held(const void *address)
+{
+    unsigned version = atomic_load_explicit(&held.version, memory_order_acquire);
+    bool lies_there = version % 2 != 0 && is_held(address);
+
+    return lies_there && atomic_load_explicit(&held.version, memory_order_relaxed) == version ? version : 0;
+}
+
 /* Whether the address lies in the allocation, and did so until after its place was read. */
 static bool find_held(const void *address, pw_memory_place *place)
 {
-    unsigned version = atomic_load_explicit(&held.version, memory_order_acquire);
+    unsigned version = pw_memory_held(address);
 
-    if (version % 2 == 0 || !is_held(address))
+    if (version == 0)
         return false;
     *place = (pw_memory_place){.kind = PW_PLACE_DEVICE,
                                .device = atomic_load_explicit(&held.device, memory_order_acquire),

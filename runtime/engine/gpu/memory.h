@@ -48,6 +48,9 @@ pw_memory_place pw_memory_look(const void *address);
  */
 bool pw_memory_hold(const pw_buffer *buffer);
 void pw_memory_release(void);
+/* Returns a number that stands for the allocation that is kept in mind, if the address lies in it, and for no other
+ * one; else 0. */
+unsigned pw_memory_held(const void *address);
 
 /* Whether a CUDA driver is in use in the process. Looks for one if none was seen yet. */
 bool pw_memory_has_cuda(void);

@@ -5,6 +5,8 @@
  */
 #include "runtime/exchange/gpu/exported.h"
 
+#include "runtime/engine/gpu/memory.h"
+
 #include <string.h>
 
 enum { KEPT = 64 };
@@ -15,10 +17,13 @@ typedef struct answer {
     pw_status status;
 } answer;
 
-/* The singleton, guarded by the lock: answers, in a slot chosen by the number. */
+/* The singleton, guarded by the lock: answers, in a slot chosen by the number; and the number of the allocation that
+ * pw_memory_held stands for. */
 static struct {
     pthread_mutex_t lock;
     answer kept[KEPT];
+    unsigned held; /* 0: none is known */
+    uint64_t held_number;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 _Static_assert(sizeof(pw_cu_ipc) == sizeof((pw_segment_exported *)NULL)->handle, "the directory has room for a handle");
@@ -30,7 +35,7 @@ bool pw_gpu_can_export(void)
     return pw_cu.ipc_get && pw_cu.device_uuid && pw_cu.address_range;
 }
 
-static pw_status find_number(pw_cu_ptr address, uint64_t *number)
+static pw_status ask_number(pw_cu_ptr address, uint64_t *number)
 {
     const int attributes[] = {PW_CU_POINTER_BUFFER_ID};
     unsigned long long id = 0;
@@ -39,6 +44,30 @@ static pw_status find_number(pw_cu_ptr address, uint64_t *number)
 
     *number = id;
     return status == PW_OK && id == 0 ? PW_ERR_UNSUPPORTED : status;
+}
+
+/* While operations are under way in an allocation it keeps its number, so messages of one exchange ask once. */
+static pw_status find_number(pw_cu_ptr address, uint64_t *number)
+{
+    const void *at = (const void *)(uintptr_t)address;
+    unsigned held = pw_memory_held(at);
+    bool known;
+    pw_status status;
+
+    pthread_mutex_lock(&table.lock);
+    known = held != 0 && table.held == held;
+    *number = table.held_number;
+    pthread_mutex_unlock(&table.lock);
+    if (known)
+        return PW_OK;
+    status = ask_number(address, number);
+    if (status != PW_OK || held == 0 || pw_memory_held(at) != held)
+        return status;
+    pthread_mutex_lock(&table.lock);
+    table.held = held;
+    table.held_number = *number;
+    pthread_mutex_unlock(&table.lock);
+    return status;
 }
 
 static pw_status find_range(pw_cu_ptr address, pw_segment_exported *out)

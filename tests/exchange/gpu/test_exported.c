@@ -5,6 +5,7 @@
  *
  * usage: test_runtime_gpu_exported <driver, or ->. Exits 77, for "skipped", without a GPU.
  */
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/gpu/place.h"
 #include "runtime/exchange/gpu/exported.h"
 #include "tests/mpi/gpu/memory.h"
@@ -107,6 +108,25 @@ static void allocations_have_numbers(void)
     gpu_memory_free(&b);
 }
 
+static void held_memory_keeps_its_number(void)
+{
+    gpu_memory a = gpu_memory_make(GPU_DEVICE, BYTES);
+    pw_segment_exported first, inside, again;
+    pw_buffer b = {.place = pw_gpu_place_of(a.at), .base = a.at, .count = 1, .bytes = BYTES};
+
+    expect(pw_memory_hold(&b) && export(&a, 0, &first) == PW_OK && export(&a, INSIDE, &inside) == PW_OK &&
+               inside.number == first.number,
+           "memory of operations under way has one number");
+    pw_memory_release();
+    gpu_memory_free(&a);
+    a = gpu_memory_make(GPU_DEVICE, BYTES);
+    b.base = a.at;
+    expect(pw_memory_hold(&b) && export(&a, 0, &again) == PW_OK && again.number != first.number,
+           "the next one has another number");
+    pw_memory_release();
+    gpu_memory_free(&a);
+}
+
 static void others_read(const char *self, const char *driver)
 {
     gpu_memory m = gpu_memory_make(GPU_DEVICE, BYTES);
@@ -145,6 +165,7 @@ int main(int argc, char **argv)
     if (failures > 0)
         return 1;
     allocations_have_numbers();
+    held_memory_keeps_its_number();
     others_read(argv[0], driver);
     say_links();
     return failures > 0;
