@@ -7,6 +7,7 @@
 
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/memory/view.h"
+#include "runtime/engine/model/model.h"
 #include "runtime/engine/move/move.h"
 #include "runtime/exchange/gpu/opened.h"
 #include "runtime/exchange/late.h"
@@ -91,6 +92,7 @@ typedef struct ending {
 static _Thread_local struct {
     pw_gathering what;
     int reads, before;      /* that wait for their launch; at the last look */
+    double ns;              /* that their bytes take by the model */
     ending next, under_way; /* of the launch that they wait for; of the one before */
 } gathered;
 
@@ -109,6 +111,23 @@ static void launch_gathered(void)
     pw_gpu_launch_begun();
     gathered.under_way = gathered.next;
     gathered.reads = gathered.before = 0;
+    gathered.ns = 0;
+}
+
+static void count_gathered(const late_read *r, int64_t bytes, ending end)
+{
+    const pw_facts *f = &pw_model_now()->facts;
+
+    gathered.reads++;
+    gathered.ns += (double)bytes / (r->registered ? f->mapped : f->peer_bytes);
+    gathered.next = end;
+}
+
+/* Whether a launch is due before the end of the call: what has been gathered takes as long to read as a launch. */
+static bool is_due(void)
+{
+    return gathered.what == PW_GATHER_BLOCKS && gathered.ns >= pw_model_now()->facts.peer_launch &&
+           !is_under_way(&gathered.under_way);
 }
 
 void pw_gpu_foreign_gather(pw_gathering what)
@@ -159,12 +178,10 @@ static bool launch(late_read *r, const pw_gpu_order *order, pw_segment_late *rec
             pw_layout_ref(r->layout);
         *kept = *r;
         *late = kept;
-        if (!begun.alone) {
-            gathered.reads++;
-            gathered.next = end;
-        }
+        if (!begun.alone)
+            count_gathered(r, order->bytes, end);
         pw_late_tell(record, end.signal, end.value);
-        if (gathered.what == PW_GATHER_BLOCKS && !is_under_way(&gathered.under_way))
+        if (is_due())
             launch_gathered();
         return true;
     }

@@ -35,7 +35,8 @@ pw_status pw_gpu_foreign_finish(void *late);
  * make MPI go on, and end it: a sender may wait for a read before it sends what MPI waits for here. So between messages
  * pw_gpu_foreign_look follows each step, and launches the reads unless the step has brought another one, or the launch
  * before is under way. Within a collective no rank sends on what it receives, so blocks that are expected for it
- * (`in_call` of their orders) need no looks: a read is launched at once if the GPU reads nothing, else with later ones.
+ * (`in_call` of their orders) need no looks: reads are launched when they take as long as a launch and the GPU reads
+ * nothing, the last ones when the gathering ends.
  */
 typedef enum pw_gathering { PW_GATHER_NOTHING, PW_GATHER_ALL, PW_GATHER_BLOCKS } pw_gathering;
 void pw_gpu_foreign_gather(pw_gathering what);
