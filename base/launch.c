@@ -49,13 +49,3 @@ bool pw_launch_is_alone_on_node(void)
         return here == 1 && all > 1;
     return slurm && !strncmp(slurm, one_each, strlen(one_each)) && !strchr(slurm, ',');
 }
-
-bool pw_launch_is_on_one_node(void)
-{
-    const char *slurm = pw_env_foreign("SLURM_STEP_NUM_NODES");
-    int here, all;
-
-    if (count_processes(&here, &all))
-        return all > 0 && here == all;
-    return slurm && !strcmp(slurm, "1");
-}

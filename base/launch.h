@@ -9,7 +9,5 @@ int pw_launch_local_rank(void);
 
 /* Whether launchers tell that the job has other processes, but none of them on this node. */
 bool pw_launch_is_alone_on_node(void);
-/* Whether launchers tell that all processes of the job are on this node. */
-bool pw_launch_is_on_one_node(void);
 
 #endif

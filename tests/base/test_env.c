@@ -274,21 +274,6 @@ static void launchers_say_who_is_alone(void **state)
     assert_false(with(alone, "SLURM_STEP_TASKS_PER_NODE", "16(x4)", NULL, NULL));
 }
 
-/* Where no launcher tells, processes may be on several nodes. */
-static void launchers_say_what_is_on_one_node(void **state)
-{
-    place_fn *together = pw_launch_is_on_one_node;
-
-    (void)state;
-    assert_false(together());
-    assert_true(with(together, "MPI_LOCALNRANKS", "4", "PMI_SIZE", "4"));
-    assert_true(with(together, "MPI_LOCALNRANKS", "1", "PMI_SIZE", "1"));
-    assert_false(with(together, "MPI_LOCALNRANKS", "2", "PMI_SIZE", "4"));
-    assert_true(with(together, "OMPI_COMM_WORLD_LOCAL_SIZE", "16", "OMPI_COMM_WORLD_SIZE", "16"));
-    assert_true(with(together, "SLURM_STEP_NUM_NODES", "1", NULL, NULL));
-    assert_false(with(together, "SLURM_STEP_NUM_NODES", "12", NULL, NULL));
-}
-
 static void unknown_names_get_a_suggestion(void **state)
 {
     char said[1024];
@@ -348,7 +333,6 @@ int main(void)
         cmocka_unit_test_setup(strings_live_on, setup),
         cmocka_unit_test_setup(foreign_names, setup),
         cmocka_unit_test_setup(launchers_say_who_is_alone, setup),
-        cmocka_unit_test_setup(launchers_say_what_is_on_one_node, setup),
         cmocka_unit_test_setup(unknown_names_get_a_suggestion, setup),
         cmocka_unit_test_setup(nothing_is_read_with_rights_of_another, setup),
     };

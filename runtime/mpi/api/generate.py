@@ -495,10 +495,10 @@ def wrappers_source(calls):
 
 def exports_map(calls):
     """What is exported: the MPI entry points, functions of others that are taken the place of (runtime/mpi/entry/single_copy.c,
-    disconnect.c, runtime/mpi/strategy/pipeline.c), and what `packwright measure`
+    runtime/mpi/strategy/pipeline.c), and what `packwright measure`
     (runtime/mpi/strategy/strategy.c) and libpackwright-mpi (runtime/mpi/strategy/prepare.c) call."""
     others = ("process_vm_readv", "ucp_dt_create_generic",
-              "ucp_disconnect_nb", "packwright_force_strategy", "packwright_network_of", "packwright_prepare_type")
+              "packwright_force_strategy", "packwright_network_of", "packwright_prepare_type")
     symbols = "".join(f"        {name};\n" for name in (*others, *(f.symbol for c in calls if c.action in EXPORTED for f in c.forms())))
     return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"
 

@@ -275,6 +275,8 @@ void pw_stats_report_world(void)
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
         report(&all, report_path(), pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL);
+    /* MPICH 3.4 to 4.1 over UCX may wait forever where ranks come to MPI_Finalize one after another. */
+    PMPI_Barrier(comm);
     PMPI_Comm_free(&comm);
     free(all.at);
 }
