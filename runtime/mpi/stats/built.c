@@ -1,16 +1,11 @@
 /* What was noted of types, by canonical hash of the layout, in a map under one lock. */
 #include "runtime/mpi/stats/report.h"
 
-#include "frontend/mpi/decode.h"
 #include "frontend/mpi/describe.h"
 #include "jit-cache/hash_map.h"
-#include "passes/passes.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
-
-#include "hooks.h"
-#include "next.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -20,12 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BUILT = 1 << 16 /* layouts that a process notes at most */, PLACES = 3, NAMES = 64 };
+enum { MOST_BUILT = 1 << 16 /* layouts that a process notes at most */, PLACES = 3 };
 
 typedef struct built {
     char text[PW_BUILT_TEXT];
     const void *made[PLACES]; /* NULL: no further place is known */
-    char names[NAMES];        /* with commas */
+    char name[MPI_MAX_OBJECT_NAME + 1];
     int64_t commits;
 } built;
 
@@ -57,16 +52,18 @@ static bool is_described(pw_hash layout)
     return known;
 }
 
-/* Types that have one layout are shown by the text of the first one, and by the places of all. MPI is asked outside of
- * the lock. */
+/* Types that have one layout are shown by the text of the first one, the name of the first one that has any, and the
+ * places of all. MPI is asked outside of the lock. */
 static void note(pw_layout *layout, MPI_Datatype type)
 {
     const void *place = pw_origin_of(type);
-    char text[PW_BUILT_TEXT] = "";
+    char text[PW_BUILT_TEXT] = "", name[MPI_MAX_OBJECT_NAME + 1] = "";
     built *it;
+    int n;
 
     if (!is_described(layout->hash))
         pw_mpi_describe(type, text, sizeof text);
+    PMPI_Type_get_name(type, name, &n);
     pthread_mutex_lock(&all.lock);
     it = pw_hash_map_begin(&all.by_layout, layout->hash, sizeof *it, MOST_BUILT);
     if (it && !*it->text)
@@ -75,71 +72,9 @@ static void note(pw_layout *layout, MPI_Datatype type)
         it->commits++;
     if (it && place)
         add_place(it, place);
+    if (it && !*it->name)
+        memcpy(it->name, name, sizeof name);
     pthread_mutex_unlock(&all.lock);
-}
-
-/* ---- names ------------------------------------------------------------------------------------------------------ */
-
-/* Finds the hash by which the registry will know the type, which need not be committed yet. */
-static bool layout_of(MPI_Datatype type, pw_hash *out)
-{
-    pw_arena *arena = pw_arena_create();
-    pw_type raw, canonical;
-    pw_diag diag;
-    bool ok = arena && pw_mpi_decode(type, arena, &raw, &diag) == PW_OK &&
-              pw_canonicalise(&raw, arena, &canonical, NULL, &diag) == PW_OK;
-
-    if (ok)
-        *out = pw_type_hash(&canonical);
-    pw_arena_destroy(arena);
-    return ok;
-}
-
-/* Returns whether the list of names has this one. */
-static bool has_name(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
-        if ((at == list || at[-1] == ' ') && (!at[n] || at[n] == ','))
-            return true;
-    return false;
-}
-
-/* Appends a name to the list if it fits. The first one is cut if it does not. */
-static void append(char text[NAMES], const char *name)
-{
-    size_t used = strlen(text), n = strlen(name);
-    const char *comma = used ? ", " : "";
-
-    if (used && used + n + 3 > NAMES)
-        return;
-    n = n < NAMES - 1 ? n : NAMES - 1;
-    memcpy(text + used, comma, strlen(comma));
-    used += strlen(comma);
-    memcpy(text + used, name, n);
-    text[used + n] = '\0';
-}
-
-static void note_name(pw_hash layout, const char *name)
-{
-    built *it;
-
-    pthread_mutex_lock(&all.lock);
-    it = pw_hash_map_begin(&all.by_layout, layout, sizeof *it, MOST_BUILT);
-    if (it && *name && !has_name(it->names, name))
-        append(it->names, name);
-    pthread_mutex_unlock(&all.lock);
-}
-
-int pw_hook_Type_set_name(MPI_Datatype datatype, const char *name)
-{
-    int rc = pw_next.MPI_Type_set_name(datatype, name);
-    pw_hash layout;
-
-    if (rc == MPI_SUCCESS && pw_layout_use_is_reported() && layout_of(datatype, &layout))
-        note_name(layout, name);
-    return rc;
 }
 
 /* ---- for reports ------------------------------------------------------------------------------------------------ */
@@ -187,7 +122,7 @@ void pw_built_put(pw_json *json, pw_hash layout)
     it = pw_hash_map_get(&all.by_layout, layout);
     if (it) {
         pw_json_string(json, "built", it->text);
-        pw_json_string(json, "name", it->names);
+        pw_json_string(json, "name", it->name);
         pw_json_int(json, "commits", it->commits);
         pw_built_put_places(json, it->made, PLACES);
     }

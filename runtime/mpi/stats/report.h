@@ -17,9 +17,9 @@ void pw_report_put_run(FILE *out);
 /* ---- built.c ----------------------------------------------------------------------------------------------------- */
 
 /*
- * How the program made its types, by layout: the type as it was built, where it was committed, and the names that
- * MPI_Type_set_name gave. They are noted while a type lives, so that reports have them after it is freed. Nothing is
- * noted unless a report is asked for.
+ * How the program made its types, by layout: the type as it was built, where it was committed, and the names that it
+ * had when it was learned. They are noted then, so that reports have them after the type is freed. Nothing is noted
+ * unless a report is asked for.
  */
 
 enum { PW_BUILT_TEXT = 320 };

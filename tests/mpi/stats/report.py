@@ -58,7 +58,7 @@ check(data["estimates"] == "defaults", "the source of estimates: " + data["estim
 check(not {"native_seconds", "time_seconds"} & set(total), "a total is an estimate: %s" % list(total))
 
 named = [t for t in types if t["name"]]
-check(len(named) == 1 and named[0]["name"] == "column <left & right>, twin", "the names: %s" % [t["name"] for t in types])
+check(len(named) == 1 and named[0]["name"] == "column <left & right>", "the names: %s" % [t["name"] for t in types])
 check("hvec(64 1 512)" in named[0]["ddt"], "the type's text: " + named[0]["ddt"])
 check(named[0]["built"] == "vec(64 1 64)[double]", "the type as it was built: " + named[0]["built"])
 check(named[0]["sends"] == {"packed": 40} and named[0]["receives"] == {"packed": 40}, "sends and receives")
@@ -108,7 +108,7 @@ page.feed(text)
 check(page.stack == [], "elements are left open: %s" % page.stack)
 for t in types:
     check(t["ddt"] in page.text, "the page lacks " + t["ddt"])
-for part in ("column <left & right>, twin", "vec(64 1 64)[double]", "160 messages", "2 ranks", "40 packed sends", data["mpi"], "not known",
+for part in ("column <left & right>", "vec(64 1 64)[double]", "160 messages", "2 ranks", "40 packed sends", data["mpi"], "not known",
              "estimates are defaults"):
     check(part in page.text, "the page lacks " + part)
 
