@@ -80,8 +80,8 @@ static bool render(const pw_source *source, const char *from, size_t bytes, form
     return made;
 }
 
-/* Makes a form of a file of data: a page in a file, or one for the screen on stdout, by one write. */
-static bool make(const char *command, const char *data, form it, const char *page)
+/* Makes a form of a file of data: in a file, or on stdout, by one write. */
+static bool make(const char *command, const char *data, form it, const char *file)
 {
     pw_source source;
     pw_diag diag = {0};
@@ -92,9 +92,9 @@ static bool make(const char *command, const char *data, form it, const char *pag
     if (!pw_source_read(data, MOST_BYTES, &source))
         return false;
     made = render(&source, source.text, source.size, it, &text, &size);
-    if (made && it != PAGE)
+    if (made && !file)
         made = pw_write_all(STDOUT_FILENO, text, size);
-    else if (made && pw_replace_file(page, text, size, &diag) != PW_OK)
+    else if (made && pw_replace_file(file, text, size, &diag) != PW_OK)
         made = pw_command_error(command, "%s", diag.text);
     free(text);
     pw_source_free(&source);
@@ -159,13 +159,13 @@ static int name_page(const char *data, char *out, size_t size)
 
 static int run(int argc, char **argv)
 {
-    const char *data = NULL, *page = NULL;
+    const char *data = NULL, *file = NULL;
     char beside[4096];
     form it = PAGE;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-o") && i + 1 < argc)
-            page = argv[++i];
+            file = argv[++i];
         else if (!strcmp(argv[i], "--stats"))
             it = TABLE;
         else if (!strcmp(argv[i], "--stats=all"))
@@ -181,22 +181,23 @@ static int run(int argc, char **argv)
     }
     if (!data)
         return pw_usage_error(&pw_command_report, "no report (packwright run --report=FILE.json writes one)");
-    if (page && it != PAGE)
-        return pw_usage_error(&pw_command_report, "-o names a page; --stats, --data and --trace print");
-    if (!page && it == PAGE && name_page(data, beside, sizeof beside) != PW_EXIT_OK)
-        return PW_EXIT_USAGE;
-    return make("report", data, it, page ? page : beside) ? PW_EXIT_OK : PW_EXIT_FAILURE;
+    if (!file && it == PAGE) {
+        if (name_page(data, beside, sizeof beside) != PW_EXIT_OK)
+            return PW_EXIT_USAGE;
+        file = beside;
+    }
+    return make("report", data, it, file) ? PW_EXIT_OK : PW_EXIT_FAILURE;
 }
 
 const pw_command pw_command_report = {
     "report", "show what was done in a run, as a page or a table",
     "usage: packwright report FILE.json [-o FILE.html]\n"
-    "       packwright report FILE.json --stats[=all]|--data|--trace\n\n"
+    "       packwright report FILE.json --stats[=all]|--data|--trace [-o FILE]\n\n"
     "Shows the data that `packwright run --report=FILE.json` (PACKWRIGHT_REPORT) has written: as a page, one file "
     "that\n"
     "loads nothing, or as the table that `packwright run --stats` prints. FILE - is standard input. Where types were\n"
     "made is said by lines of source if the program is here, as it was, and has debug information.\n\n"
-    "  -o FILE       the page (default: the name of the data, with .html)\n"
+    "  -o FILE       what to write (default: a page by the name of the data, with .html; standard output)\n"
     "  --stats       print the types that took longest to pack, on a screen\n"
     "  --stats=all   print of every type what was done with it, and why\n"
     "  --data        print the data of all processes merged, where a run without this command has left them apart\n"

@@ -46,7 +46,8 @@ void pw_unfreed_put(pw_json *json);
 /* ---- show.c ------------------------------------------------------------------------------------------------------ */
 
 /* Has the packwright command beside this library make a form of the data, by an option of `packwright report`, and
- * print it to a file. Returns false if it has not: there is no such command, or it fails, or takes too long. */
-bool pw_show(const char *data, size_t size, const char *option, int out);
+ * write it to a file, or to stderr if `file` is NULL. Returns false if it has not: there is no such command, or it
+ * fails, or takes too long. */
+bool pw_show(const char *data, size_t size, const char *option, const char *file);
 
 #endif

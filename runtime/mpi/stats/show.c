@@ -66,20 +66,21 @@ static char *keep(const char *name, char *room, size_t size)
 }
 
 /* Starts the command with the data as its input. */
-static bool start(const char *command, int data, const char *option, int out, pid_t *pid)
+static bool start(const char *command, int data, const char *option, const char *file, pid_t *pid)
 {
     char path[8192], libraries[8192];
-    char *argv[] = {(char *)command, (char[]){"report"}, (char[]){"-"}, (char *)option, NULL};
+    char *argv[7] = {(char *)command, (char[]){"report"}, (char[]){"-"}, (char *)option, (char[]){"-o"}, (char *)file};
     char *environment[] = {(char[]){"LC_ALL=C"}, NULL, NULL, NULL};
     posix_spawn_file_actions_t actions;
     int n = 1, error;
 
+    argv[4] = file ? argv[4] : NULL;
     if ((environment[n] = keep("PATH", path, sizeof path)))
         n++;
     environment[n] = keep("LD_LIBRARY_PATH", libraries, sizeof libraries);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, data, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     error = posix_spawn(pid, command, &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     return error == 0;
@@ -103,14 +104,15 @@ static bool wait_for(pid_t pid)
     return ended < 0 ? errno == ECHILD : WIFEXITED(state) && WEXITSTATUS(state) == 0;
 }
 
-bool pw_show(const char *data, size_t size, const char *option, int out)
+bool pw_show(const char *data, size_t size, const char *option, const char *file)
 {
     char command[PATH_MAX + 32];
     int fd = find_command(command) ? memfd_create("packwright-report", MFD_CLOEXEC) : -1;
     bool shown = false;
     pid_t pid;
 
-    if (fd >= 0 && pw_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 && start(command, fd, option, out, &pid))
+    if (fd >= 0 && pw_write_all(fd, data, size) && lseek(fd, 0, SEEK_SET) == 0 &&
+        start(command, fd, option, file, &pid))
         shown = wait_for(pid);
     if (fd >= 0)
         close(fd);

@@ -18,7 +18,6 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { STATS_OFF, STATS_ALL = 2 }; /* words of PACKWRIGHT_STATS */
@@ -75,31 +74,14 @@ static text data_of(const text *processes)
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
 /* Writes the data to a file, whole or not at all. */
-static bool write_data(const char *path, const char *data, size_t size, const char *what)
+static bool write_data(const char *path, const text *data)
 {
     pw_diag diag = {0};
-    bool written = pw_replace_file(path, data, size, &diag) == PW_OK;
+    bool written = pw_replace_file(path, data->at, data->n, &diag) == PW_OK;
 
     if (!written)
-        pw_log(PW_LOG_WARN, "no %s: %s", what, diag.text);
+        pw_log(PW_LOG_WARN, "no report: %s", diag.text);
     return written;
-}
-
-/* Has the command make a file of the data. */
-static bool write_form(const text *data, const char *option, const char *path, const char *what)
-{
-    int fd = memfd_create("packwright-form", MFD_CLOEXEC);
-    bool made = fd >= 0 && pw_show(data->at, data->n, option, fd);
-    off_t n = made ? lseek(fd, 0, SEEK_END) : 0;
-    void *form = n > 0 ? mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-
-    if (form != MAP_FAILED) {
-        write_data(path, form, (size_t)n, what);
-        munmap(form, (size_t)n);
-    }
-    if (fd >= 0)
-        close(fd);
-    return form != MAP_FAILED;
 }
 
 /* Where there is no command, leaves the data for it. `path`: the file of the report; NULL: none. `is_there`: it has the
@@ -112,7 +94,7 @@ static void leave_data(const text *data, const char *path, bool is_there, const 
         gethostname(host, sizeof host - 1);
         snprintf(own, sizeof own, "packwright-%s-%ld.json", host, (long)getpid());
     }
-    if (is_there || write_data(path ? path : own, data->at, data->n, "report"))
+    if (is_there || write_data(path ? path : own, data))
         pw_log(PW_LOG_WARN, "no packwright command beside this library; see the statistics by: packwright report %s %s",
                path ? path : own, option);
 }
@@ -124,12 +106,12 @@ static void report(const text *processes, const char *path, const char *trace)
                         : pw_env_choice(PW_ENV_STATS) == STATS_ALL ? "--stats=all"
                                                                    : "--stats";
     text data = data_of(processes);
-    bool is_there = data.n > 0 && path && write_form(&data, "--data", path, "report");
+    bool is_there = data.n > 0 && path && pw_show(data.at, data.n, "--data", path);
     const char *missed = data.n > 0 && path && !is_there ? "--data" : NULL;
 
-    if (data.n > 0 && trace && !write_form(&data, "--trace", trace, "trace"))
+    if (data.n > 0 && trace && !pw_show(data.at, data.n, "--trace", trace))
         missed = "--trace";
-    if (data.n > 0 && shown && !pw_show(data.at, data.n, shown, STDERR_FILENO))
+    if (data.n > 0 && shown && !pw_show(data.at, data.n, shown, NULL))
         missed = shown;
     if (missed)
         leave_data(&data, path, is_there, missed);
