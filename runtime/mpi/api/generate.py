@@ -409,10 +409,9 @@ def light_wrapper(f):
     return f"""\
 static PW_APART int gated_{f.symbol}({params})
 {{
-    pw_gate_mark mark;
     int rc;
 
-    if (!pw_gate_enter(&mark))
+    if (!pw_gate_enter())
         return pw_next.{f.symbol}({names});
     rc = pw_hook_{f.call.short}({args});
     pw_pending_pass();
@@ -457,11 +456,11 @@ def gated_body(f):
     again = call.condition is not None  # it may complete operations of ours, or give back memory
     # These do not wait for other processes, and add deferred sends.
     defers = call.kind in ("nonblocking", "persistent")
-    enter = "enter_again(&mark, &within)" if again else "enter_deferring(&mark)" if defers else "enter(&mark)"
+    enter = "enter_again(&within)" if again else "enter_deferring()" if defers else "enter()"
     # What calls with a request start is over in another call, and so is what one-sided transfers start.
     posts = any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again
     leave = "leave_again(within)" if again else "leave_posted()" if posts else "leave()"
-    text = "{\n    pw_gate_mark mark;\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
+    text = "{\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if posts and call.name.endswith("_init"):
         text += "    pw_gate_is_lasting();\n"

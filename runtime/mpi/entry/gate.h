@@ -34,13 +34,9 @@ typedef enum pw_gate_state {
 
 extern _Atomic pw_gate_state pw_gate_now;
 
-/* Lies on the stack of a wrapped call while that is under way, and holds its own address. */
-typedef struct pw_gate_mark {
-    volatile uintptr_t itself;
-} pw_gate_mark;
-
-/* The address of the mark of this thread's outermost wrapped call; 0: no call is under way. */
-extern _Thread_local uintptr_t pw_gate_inside;
+/* A wrapped call of this thread is under way. A call that an error handler leaves by longjmp or an exception counts so
+ * for ever. */
+extern _Thread_local bool pw_gate_inside;
 
 /*
  * What wrapped calls have to look after, as one number, so that one load tells whether a call may go past the gate:
@@ -84,9 +80,6 @@ static PW_GATE_INLINE bool pw_gate_has_deferred(void)
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) >= PW_GATE_DEFERRED;
 }
 
-/* How many staging buffers the outermost call has opened and holds (runtime/mpi/strategy/staging.h). */
-extern _Thread_local int pw_gate_holds;
-
 /*
  * What trials of choices (runtime/mpi/strategy/judge.h) want to know of this thread's calls: whether the call that is
  * under way is timed, whether operations in flight are, whether the next call is to be timed from its beginning, and
@@ -104,17 +97,9 @@ void pw_judge_leaves(bool posted);
 /* One round of operations more or less is timed (start/parts.c). */
 void pw_parts_flight(int change);
 
-/*
- * Returns whether the call with the mark at pw_gate_inside is still under way; `mark` is the mark of the call that
- * asks. An error handler may have left the outer call by longjmp or an exception. The stack shows that if both calls
- * are on the stack that the thread began with: the gate then forgets the outer call and releases what it held. Calls on
- * other stacks (coroutines) count as under way for ever.
- */
-bool pw_gate_is_inside(uintptr_t mark);
-
 /* The entries return true if the wrapper is to ask its hook and call pw_gate_leave after it, and false if it is to
  * call the next function. Either way the table of next functions is loaded. */
-bool pw_gate_enter_slow(uintptr_t mark);
+bool pw_gate_enter_slow(void);
 
 /* Whether hooks are asked and no wrapped call of this thread is under way. */
 static PW_GATE_INLINE bool pw_gate_is_open(void)
@@ -126,12 +111,11 @@ static PW_GATE_INLINE bool pw_gate_is_open(void)
 /* For calls that may add a deferred send, or that no other process waits for: they look after deferred sends
  * themselves.
  */
-static PW_GATE_INLINE bool pw_gate_enter_deferring(pw_gate_mark *mark)
+static PW_GATE_INLINE bool pw_gate_enter_deferring(void)
 {
-    mark->itself = (uintptr_t)mark;
     if (!pw_gate_is_open())
-        return pw_gate_enter_slow((uintptr_t)mark);
-    pw_gate_inside = (uintptr_t)mark;
+        return pw_gate_enter_slow();
+    pw_gate_inside = true;
     if (__builtin_expect(pw_gate_judged & PW_GATE_WATCHED, 0))
         pw_judge_enters();
     return true;
@@ -140,9 +124,9 @@ static PW_GATE_INLINE bool pw_gate_enter_deferring(pw_gate_mark *mark)
 /* Packs and starts all deferred sends (requests/deferred.c). */
 void pw_deferred_flush_slow(void);
 
-static inline bool pw_gate_enter(pw_gate_mark *mark)
+static inline bool pw_gate_enter(void)
 {
-    if (!pw_gate_enter_deferring(mark))
+    if (!pw_gate_enter_deferring())
         return false;
     if (pw_gate_has_deferred())
         pw_deferred_flush_slow();
@@ -153,8 +137,7 @@ static PW_GATE_INLINE void pw_gate_leave_as(bool posted)
 {
     if (__builtin_expect(pw_gate_judged, 0))
         pw_judge_leaves(posted);
-    pw_gate_inside = 0;
-    pw_gate_holds = 0;
+    pw_gate_inside = false;
 }
 
 /* To be called by a wrapper whose hook has left the call to MPI. */
@@ -183,10 +166,10 @@ static inline void pw_gate_is_lasting(void)
 
 /* In place of pw_gate_enter and pw_gate_leave for calls that may complete operations: they enter from within a wrapped
  * call, too. *within is set to whether that is so. */
-static inline bool pw_gate_enter_again(pw_gate_mark *mark, bool *within)
+static inline bool pw_gate_enter_again(bool *within)
 {
-    *within = pw_gate_inside && pw_gate_is_inside((uintptr_t)mark);
-    if (!*within && pw_gate_enter(mark)) {
+    *within = pw_gate_inside;
+    if (!*within && pw_gate_enter()) {
         if (__builtin_expect(pw_gate_judged & PW_GATE_FLIGHT, 0))
             pw_judge_completes();
         return true;
@@ -222,8 +205,6 @@ static inline void pw_gate_flush(void)
 /* Starts the parts: once, in the first wrapped call of the process, when the next functions are known. `open`: the gate
  * is about to open; otherwise every call is going to be left to MPI. */
 void pw_parts_start(bool open);
-/* An error handler has left a wrapped call of this thread by longjmp: releases what the call held. */
-void pw_parts_abandon_call(void);
 
 /* Stands in for a function that the MPI below does not have: logs an error and returns an MPI error code. */
 int pw_gate_missing(const char *symbol);

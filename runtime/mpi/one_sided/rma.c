@@ -87,7 +87,6 @@ void pw_rma_track(pw_rma_op *op, MPI_Win win, int target)
     list->first = op;
     atomic_fetch_add_explicit(&pw_rma_live, 1, memory_order_relaxed);
     pthread_mutex_unlock(&list->lock);
-    pw_stagings_handed_over();
 }
 
 /* Unpacks an operation that MPI has completed, and frees it. */

@@ -183,17 +183,6 @@ static int times_of(bool persistent)
     return persistent ? PW_NOTE_REPEATED : 1;
 }
 
-/* The transfer between create and launched. pw_stagings_left closes its staging buffers if an error handler leaves the
- * call. */
-static _Thread_local transfer *starting;
-
-void pw_p2p_abandon_call(void)
-{
-    if (starting)
-        pw_cell_give(starting);
-    starting = NULL;
-}
-
 /* Makes a transfer that takes over a staging buffer. NULL: there is no memory; the staging buffer is closed, and the
  * call is left to MPI. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
@@ -204,7 +193,6 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
         pw_staging_close(s);
         return NULL;
     }
-    starting = t;
     t->pending = (pw_pending){.ops = ops, .comm = comm};
     t->is_self = false;
     if (ops->receives) {
@@ -230,7 +218,6 @@ static void keep_peer(transfer *t, const pw_staging *s, int peer, int tag)
 /* Called after MPI: tracks the request if the call has succeeded, and destroys the transfer otherwise. */
 static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 {
-    starting = NULL;
     if (rc == MPI_SUCCESS)
         pw_pending_track(*request, &t->pending);
     else

@@ -71,9 +71,4 @@ static inline void pw_p2p_accepted(const pw_entry *entry, MPI_Count count, MPI_D
         pw_registry_accepted(type);
 }
 
-/* ---- hooks_nonblocking.c ----------------------------------------------------------------------------------------- */
-
-/* An error handler has left a call of this thread by longjmp: gives back the transfer that the call was starting. */
-void pw_p2p_abandon_call(void);
-
 #endif

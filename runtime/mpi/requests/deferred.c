@@ -36,9 +36,7 @@ static struct {
     unsigned kept;     /* rounds that were started as predicted */
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* This thread holds the lock; how many sends it has taken out of the queue and not yet started. */
-static _Thread_local bool is_at_work;
-static _Thread_local int starting;
+static _Thread_local bool is_at_work; /* this thread holds the lock */
 
 void pw_deferred_start(void)
 {
@@ -82,18 +80,9 @@ static void end_work(void)
 }
 
 /* Until a send is started it counts as deferred, so that threads that wait for it come to the lock. */
-static void started(int n)
+static void started(void)
 {
-    starting -= n;
-    atomic_fetch_sub_explicit(&pw_gate_unfinished, n * PW_GATE_DEFERRED, memory_order_release);
-}
-
-void pw_deferred_left(void)
-{
-    pw_gpu_show_together(false);
-    started(starting);
-    if (is_at_work)
-        end_work();
+    atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
 }
 
 /* What is gathered begins to be packed. Where the GPU has no room, the rest stays gathered. */
@@ -115,7 +104,6 @@ static pw_deferred *pop(void)
     queue.first = d->next;
     if (queue.gathered == d)
         queue.gathered = d->next;
-    starting++;
     return d;
 }
 
@@ -134,7 +122,7 @@ static void start(pw_deferred *d)
         rc = pw_next.MPI_Start(&request);
     if (queue.nested == nested)
         p->error = rc;
-    started(1);
+    started();
 }
 
 void pw_deferred_close(void)
@@ -142,7 +130,7 @@ void pw_deferred_close(void)
     if (!begin_work())
         return;
     while (pop())
-        started(1);
+        started();
     end_work();
 }
 

@@ -56,8 +56,6 @@ static inline void pw_deferred_flush(void)
         pw_deferred_flush_slow();
 }
 
-/* An error handler has left a call of this thread by longjmp, maybe while MPI was starting a send. */
-void pw_deferred_left(void);
 /* MPI has ended: empties the queue. Its operations belong to the table (pw_pending_close). */
 void pw_deferred_close(void);
 

@@ -10,7 +10,6 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
-#include "runtime/mpi/strategy/staging.h"
 
 #include "next.h"
 
@@ -87,7 +86,6 @@ static void finish_at_once(MPI_Request request, pw_pending *p)
 
 void pw_pending_track(MPI_Request request, pw_pending *p)
 {
-    pw_stagings_handed_over();
     p->active = !p->persistent;
     p->settled = p->hidden = false;
     p->error = MPI_SUCCESS;

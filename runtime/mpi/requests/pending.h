@@ -163,9 +163,6 @@ static PW_GATE_INLINE void pw_pending_pass(void)
         pw_pending_sweep(false);
 }
 
-/* An error handler has left a call of this thread by longjmp: ends the sweep that the call was doing. */
-void pw_pending_left(void);
-
 /* MPI has ended: destroys the operations that are left, which are persistent ones that the program has not freed. */
 void pw_pending_close(void);
 

@@ -28,8 +28,7 @@ static struct {
     queue holding;        /* operations that only hold memory */
 } orphans = {.sweeping = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* This thread holds `sweeping`. MPI may call an error handler meanwhile, which may enter the runtime again or leave by
- * longjmp. */
+/* This thread holds `sweeping`. MPI may call an error handler meanwhile, which may enter the runtime again. */
 static _Thread_local bool is_sweeping;
 
 static queue *queue_of(const pw_pending *p)
@@ -136,12 +135,6 @@ static void end_sweep(void)
 {
     is_sweeping = false;
     pthread_mutex_unlock(&orphans.sweeping);
-}
-
-void pw_pending_left(void)
-{
-    if (is_sweeping)
-        end_sweep();
 }
 
 static void sweep_both(bool wait, MPI_Comm comm)

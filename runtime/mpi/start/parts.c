@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/code.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/net/net.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
@@ -18,14 +17,11 @@
 #include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/one_sided/rma.h"
-#include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/stats/stats.h"
 #include "runtime/mpi/strategy/direct.h"
-#include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
-#include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/noted.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -50,34 +46,26 @@ typedef struct part {
     void (*start)(void); /* called when the next functions are known and the gate opens */
     bool always; /* `start` is called even if the gate stays inert, because the part's wrappers ask the gate until then
                   */
-    void (*abandon_call)(void); /* called when an error handler has left a call of this thread by longjmp */
-    void (*leave)(void);        /* called before MPI ends */
-    void (*close)(void);        /* called after MPI has ended */
+    void (*leave)(void); /* called before MPI ends */
+    void (*close)(void); /* called after MPI has ended */
 } part;
-
-static void end_gathering(void)
-{
-    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
-}
 
 /* Parts start from the first to the last. All other functions are called from the last to the first. */
 static const part parts[] = {
-    {.leave = pw_gpu_stop, .close = pw_gpu_close, .abandon_call = end_gathering},   /* GPU memory */
+    {.leave = pw_gpu_stop, .close = pw_gpu_close},                                  /* GPU memory */
     {.start = pw_segment_open, .close = pw_segment_end},                            /* the node's shared memory */
     {.start = pw_sharing_start},                                                    /* where peers are */
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
     /* layouts of other processes */
     {.start = pw_direct_start, .close = pw_xpmem_end},
-    {.start = pw_stats_start, .close = pw_stats_close},             /* statistics */
-    {.start = pw_strategy_start, .abandon_call = pw_stagings_left}, /* strategies */
-    {.abandon_call = pw_judge_abandon},                             /* trials of choices */
-    {.start = start_notes},                                         /* types not learned yet */
+    {.start = pw_stats_start, .close = pw_stats_close}, /* statistics */
+    {.start = pw_strategy_start},                       /* strategies */
+    {.start = start_notes},                             /* types not learned yet */
     /* requests */
-    {.start = pw_pending_start, .always = true, .abandon_call = pw_pending_left, .close = pw_pending_close},
+    {.start = pw_pending_start, .always = true, .close = pw_pending_close},
     /* deferred sends */
-    {.start = pw_deferred_start, .always = true, .abandon_call = pw_deferred_left, .close = pw_deferred_close},
-    {.abandon_call = pw_p2p_abandon_call},                                      /* point to point */
+    {.start = pw_deferred_start, .always = true, .close = pw_deferred_close},
     {.leave = pw_communicator_leave},                                           /* communicators */
     {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop}, /* the network */
     {.leave = pw_dense_type_leave},                                             /* the dense types of collectives */
@@ -98,13 +86,6 @@ void pw_parts_flight(int change)
 {
     atomic_fetch_add_explicit(&pw_pending_live, change, memory_order_relaxed);
     atomic_fetch_add_explicit(&pw_rma_live, change, memory_order_relaxed);
-}
-
-void pw_parts_abandon_call(void)
-{
-    for (int i = PARTS - 1; i >= 0; i--)
-        if (parts[i].abandon_call)
-            parts[i].abandon_call();
 }
 
 void pw_parts_leave(void)

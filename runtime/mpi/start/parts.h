@@ -1,6 +1,6 @@
 /*
- * The parts of the runtime that start and end with MPI. parts.c lists them all, in order. pw_parts_start and
- * pw_parts_abandon_call, which the gate calls, are declared in runtime/mpi/entry/gate.h.
+ * The parts of the runtime that start and end with MPI. parts.c lists them all, in order. pw_parts_start,
+ * which the gate calls, is declared in runtime/mpi/entry/gate.h.
  */
 #ifndef PW_RUNTIME_START_PARTS_H
 #define PW_RUNTIME_START_PARTS_H

@@ -124,10 +124,3 @@ void pw_judge_leaves(bool has_posted)
     judge.completing = false;
     pw_gate_judged = (pw_gate_judged & PW_GATE_FLIGHT) | (tries ? PW_GATE_WATCHED : 0);
 }
-
-void pw_judge_abandon(void)
-{
-    pw_round_drop(&judge.call);
-    judge.completing = false;
-    pw_gate_judged &= PW_GATE_FLIGHT;
-}

@@ -21,7 +21,4 @@ void pw_judge_spoil(void);
 /* Whether the rounds of this thread are being timed. */
 bool pw_judge_is_timing(void);
 
-/* An error handler has left a call of this thread by longjmp. (What else the gate tells is declared in gate.h.) */
-void pw_judge_abandon(void);
-
 #endif

@@ -50,11 +50,10 @@ static void choose(const pw_entry *entry)
 
 void packwright_prepare_type(MPI_Datatype type)
 {
-    pw_gate_mark mark;
     pw_entry *entry;
     pw_layout *layout;
 
-    if (!pw_gate_enter(&mark))
+    if (!pw_gate_enter())
         return;
     pw_gate_is_lasting(); /* no message is timed */
     entry = pw_registry_learn(type);

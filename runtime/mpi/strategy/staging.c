@@ -1,50 +1,13 @@
 /*
  * The steps of a staged message, each by its strategy: opened, packed, expected, unpacked, closed. Every staging that
- * was opened is closed once. Stagings of the current call are also held by the thread, to be given back if an error
- * handler leaves the call by longjmp.
+ * was opened is closed once, unless an error handler leaves the call by longjmp.
  */
 #include "runtime/mpi/strategy/staging.h"
 
 #include "runtime/exchange/inbound.h"
-#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/conditions.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/registry.h"
-
-/* ---- what the current call has staged ---------------------------------------------------------------------- */
-
-enum { HELD = 4 }; /* enough for a call between two processes, and for a collective with one type on each side */
-
-/* Copies of the records of the call, because a longjmp may remove those on the stack. */
-static _Thread_local pw_staging held[HELD];
-
-static void hold(const pw_staging *s)
-{
-    if (pw_gate_holds < HELD)
-        held[pw_gate_holds++] = *s;
-}
-
-static pw_staging *held_as(const pw_staging *s)
-{
-    for (int i = 0; i < pw_gate_holds; i++)
-        if (held[i].strategy && held[i].data == s->data)
-            return &held[i];
-    return NULL;
-}
-
-void pw_stagings_handed_over(void)
-{
-    pw_gate_holds = 0;
-}
-
-void pw_stagings_left(void)
-{
-    int n = pw_gate_holds;
-
-    pw_gate_holds = 0;
-    for (int i = 0; i < n; i++)
-        pw_staging_close(&held[i]);
-}
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
@@ -69,8 +32,6 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
         *s = (pw_staging){.strategy = NULL};
     else if (s->buffer.layout)
         pw_layout_ref(s->buffer.layout);
-    if (status == PW_OK)
-        hold(s);
     return status;
 }
 
@@ -146,14 +107,8 @@ pw_status pw_staging_pack(pw_staging *s)
 
 void pw_staging_expect(pw_staging *s)
 {
-    pw_staging *copy;
-
-    if (!s->strategy || !s->strategy->expect)
-        return;
-    s->strategy->expect(s);
-    copy = held_as(s);
-    if (copy)
-        copy->inbound = s->inbound;
+    if (s->strategy && s->strategy->expect)
+        s->strategy->expect(s);
 }
 
 pw_status pw_staging_unpack(pw_staging *s, int64_t received)
@@ -198,14 +153,9 @@ void pw_staging_await(const pw_staging *s)
 
 void pw_staging_close(pw_staging *s)
 {
-    pw_staging *copy;
-
     if (!s->strategy)
         return;
     pw_staging_await(s);
-    copy = held_as(s);
-    if (copy)
-        copy->strategy = NULL;
     if (s->under_way)
         s->strategy->finish(s);
     if (s->strategy->give)

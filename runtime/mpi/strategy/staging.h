@@ -38,11 +38,6 @@ void pw_staging_await(const pw_staging *s);
  * empty. */
 void pw_staging_close(pw_staging *s);
 
-/* To be called when an operation that outlives the current call has taken over what this call has staged. */
-void pw_stagings_handed_over(void);
-/* To be called after an error handler has left a call by longjmp: closes what that call has staged. */
-void pw_stagings_left(void);
-
 static inline bool pw_staging_is_open(const pw_staging *s)
 {
     return s->strategy;
