@@ -56,9 +56,12 @@ static PW_NATIVE_INLINE const pw_past_transfer *pw_past_find(bool gets, const vo
 static PW_NATIVE_INLINE bool pw_transfer_is_settled(bool gets, const void *buf, MPI_Count origin_count,
                                                     MPI_Datatype origin, MPI_Count target_count, MPI_Datatype target)
 {
-    const pw_past_transfer *past = pw_past_find(gets, buf, origin_count, origin, target_count, target);
+    const pw_past_transfer *past = pw_past_slot(gets, pw_type_key(origin), pw_type_key(target));
 
-    return past && past->whole && (!past->site || pw_site_again(past->site, pw_way_left));
+    /* The site is asked first, so that one that is moved here is compared in the hook only. */
+    return past->whole && (!past->site || pw_site_keeps(past->site, pw_way_left, 1)) &&
+           pw_past_find(gets, buf, origin_count, origin, target_count, target) &&
+           (!past->site || pw_site_again(past->site, pw_way_left));
 }
 
 #endif
