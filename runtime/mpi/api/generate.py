@@ -270,7 +270,7 @@ def next_header(calls):
                "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n"
                "/* The names that this library exports, without those for large counts; NULL ends the list. */\n"
                "extern __attribute__((visibility(\"hidden\"))) const char *const pw_exported[];\n"
-           "/* Of these, the calls that start, complete or free what has a request, or end what it belongs to. */\n"
+           "/* Of these, the calls that start, complete or free operations, or end or change what these belong to. */\n"
            "extern __attribute__((visibility(\"hidden\"))) const char *const pw_completing[];\n\n"
                "/* Calls with two forms: the next function of either, from wide arguments that fit it. */\n")
     out += [dispatcher(c) for c in calls if c.action != "pass" and c.large]
@@ -290,7 +290,7 @@ def dispatcher(call):
 
 
 def is_completing(call):
-    return call.name == "MPI_Finalize" or (call.action == "hook" and call.condition in (CONDITIONS["pending"], CONDITIONS["known"]))
+    return call.action == "hook" and call.condition is not None
 
 
 def next_source(calls):

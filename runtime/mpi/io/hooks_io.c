@@ -10,7 +10,6 @@
 #include "frontend/mpi/contents.h"
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/io/internal.h"
 #include "runtime/mpi/requests/pending.h"
@@ -21,7 +20,6 @@
 #include "next.h"
 
 #include <limits.h>
-#include <pthread.h>
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
@@ -36,21 +34,10 @@
  * so the view has no holes; the kind of any other one follows (pw_io_view_kind). */
 enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
 
-/* The singleton. */
-static struct {
-    pthread_once_t once;
-    _Atomic bool lost; /* some view could not be noted: from then on no view counts as native */
-} views = {.once = PTHREAD_ONCE_INIT};
+/* Some view could not be noted: from then on no view counts as native. */
+static _Atomic bool is_lost;
 
-static pw_handle_table table = PW_HANDLE_TABLE;
-
-static void start(void)
-{
-    static const char *const symbols[] = {"MPI_File_set_view", "MPI_File_close", NULL};
-    static pw_calls noting = {.symbols = symbols};
-
-    views.lost = !pw_calls_are_ours(&noting);
-}
+static pw_handle_table views = PW_HANDLE_TABLE;
 
 static bool is_predefined(MPI_Datatype type)
 {
@@ -64,10 +51,9 @@ static uintptr_t view_of(MPI_File fh)
 {
     uintptr_t noted;
 
-    pthread_once(&views.once, start);
-    if (views.lost)
+    if (is_lost || !pw_pending_is_seen())
         return 0;
-    noted = (uintptr_t)pw_handle_table_find(&table, pw_file_key(fh));
+    noted = (uintptr_t)pw_handle_table_find(&views, pw_file_key(fh));
     return noted ? noted : NATIVE | PLAIN;
 }
 
@@ -79,11 +65,10 @@ pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etyp
     *rc = pw_next.MPI_File_set_view(fh, disp, etype, filetype, datarep, info);
     if (*rc != MPI_SUCCESS)
         return PW_DONE;
-    pthread_once(&views.once, start);
     noted |= !strcmp(datarep, "native") ? NATIVE : 0;
     noted |= is_predefined(filetype) ? PLAIN : 2 * PLAIN * pw_io_view_kind(filetype);
-    if (!views.lost && pw_handle_table_insert(&table, pw_file_key(fh), (void *)noted) != PW_OK)
-        views.lost = true;
+    if (pw_handle_table_insert(&views, pw_file_key(fh), (void *)noted) != PW_OK)
+        is_lost = true;
     return PW_DONE;
 }
 
@@ -91,9 +76,8 @@ pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etyp
 pw_verdict pw_hook_File_close(MPI_File *fh, int *rc)
 {
     (void)rc;
-    pthread_once(&views.once, start);
-    if (fh && *fh != MPI_FILE_NULL && !views.lost)
-        pw_handle_table_remove(&table, pw_file_key(*fh));
+    if (fh && *fh != MPI_FILE_NULL)
+        pw_handle_table_remove(&views, pw_file_key(*fh));
     return PW_PASS;
 }
 

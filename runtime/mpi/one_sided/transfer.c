@@ -4,26 +4,13 @@
  */
 #include "runtime/mpi/one_sided/internal.h"
 
-#include "runtime/mpi/entry/calls.h"
+#include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
 
 #include <limits.h>
-
-/* ---- what is known of the process ------------------------------------------------------------------------------- */
-
-/* Returns whether the calls that complete operations come to this library, too. */
-static bool is_seen(void)
-{
-    static const char *const symbols[] = {
-        "MPI_Win_fence",     "MPI_Win_complete",    "MPI_Win_unlock",          "MPI_Win_unlock_all", "MPI_Win_flush",
-        "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all", "MPI_Win_free",       NULL};
-    static pw_calls completing = {.symbols = symbols};
-
-    return pw_calls_are_ours(&completing);
-}
 
 /* Returns whether this process's own CPU may write and read the target of a window, as far as that can be found out. */
 static bool is_direct(MPI_Win win)
@@ -109,7 +96,7 @@ static pw_verdict stage_and_call(pw_transfer *t, int *rc)
     pw_rma_op *op;
     pw_message m;
 
-    if (!is_seen() || !describe(t, &m) || !elements_of(t, &m, &elements))
+    if (!pw_pending_is_seen() || !describe(t, &m) || !elements_of(t, &m, &elements))
         return PW_PASS;
     *rc = pw_win_fail(t->win, pw_rma_open(&m, target_bytes(t), &op));
     if (*rc != MPI_SUCCESS || !op)

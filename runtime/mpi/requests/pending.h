@@ -81,9 +81,10 @@ struct pw_pending {
 /* ---- for calls that start operations ---------------------------------------------------------------------------- */
 
 /*
- * Returns whether the program's completing calls come to this library. If they do not, because a tool in front of this
- * library takes some of them, a call with a request must not stage anything. (runtime/mpi/entry/fortran.h is about
- * Fortran's bindings.) The first call decides.
+ * Returns whether the program's completing calls come to this library, and those that change what it has noted
+ * (`when=` in runtime/mpi/api). If they do not, because a tool in front of this library takes some of them, no
+ * operation may be staged that another call completes. (runtime/mpi/entry/fortran.h is about Fortran's bindings.) The
+ * first call decides.
  */
 bool pw_pending_is_seen(void);
 
