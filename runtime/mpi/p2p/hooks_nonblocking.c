@@ -22,7 +22,6 @@ typedef struct transfer {
     union {
         struct { /* of a receive */
             pw_staging in;
-            int grain;                    /* grain of the message that is received (pw_received_grain) */
             pw_loopback_receive from_own; /* of a receive from this process */
             bool holds;                   /* its buffer is known to stay where it is (pw_memory_hold) */
         };
@@ -93,7 +92,7 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
         rc = pw_mpi_error(pw_loopback_finish(moved));
         p->moved_bytes = moved->move.to.bytes;
     } else {
-        rc = pw_received_unpack(&t->in, t->grain, status);
+        rc = pw_received_unpack(&t->in, status);
     }
     pw_loopback_done(&t->from_own, true);
     let_go(t);
@@ -407,7 +406,6 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     }
     t->pending.persistent = persistent;
     t->pending.is_read_by_gpu = is_on_device(&t->in) && t->in.buffer.bytes >= LEAST_READ;
-    t->grain = pw_received_grain(entry);
     if (!message)
         keep_peer(t, &t->in, source, tag);
     t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};

@@ -64,9 +64,9 @@ SEND(Rsend, true)
 
 /* ---- receive -------------------------------------------------------------------------------------------------- */
 
-static int unpack(pw_staging *s, int grain, const MPI_Status *status, MPI_Comm comm)
+static int unpack(pw_staging *s, const MPI_Status *status, MPI_Comm comm)
 {
-    return pw_mpi_report(comm, pw_received_unpack(s, grain, status));
+    return pw_mpi_report(comm, pw_received_unpack(s, status));
 }
 
 /* A send has waited for this receive. */
@@ -90,7 +90,6 @@ static pw_verdict receive(void *buf, MPI_Count count, MPI_Datatype datatype, int
     bool large;
     MPI_Status own;
     pw_staging s;
-    int grain;
 
     if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm, false)) {
         if (!message)
@@ -99,7 +98,6 @@ static pw_verdict receive(void *buf, MPI_Count count, MPI_Datatype datatype, int
     }
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    grain = pw_received_grain(entry);
     pw_staging_expect(&s);
     large = s.buffer.bytes > INT_MAX;
     *rc = message ? pw_call_Mrecv(s.data, s.buffer.bytes, MPI_BYTE, message, status, large)
@@ -107,7 +105,7 @@ static pw_verdict receive(void *buf, MPI_Count count, MPI_Datatype datatype, int
     if (!message)
         follow_received(&s, comm, source, tag, *rc);
     if (*rc == MPI_SUCCESS)
-        *rc = unpack(&s, grain, status, comm);
+        *rc = unpack(&s, status, comm);
     pw_staging_close(&s);
     return PW_DONE;
 }
@@ -152,10 +150,10 @@ static pw_loopback_move *follow_both(pw_loopback_receive *r, const pw_entry *out
 }
 
 /* Brings a message that has come: by its move, or out of the staging buffer. */
-static int bring(const pw_loopback_receive *r, pw_staging *s, int grain, MPI_Status *status, MPI_Comm comm)
+static int bring(const pw_loopback_receive *r, pw_staging *s, MPI_Status *status, MPI_Comm comm)
 {
     if (!r->move)
-        return unpack(s, grain, status, comm);
+        return unpack(s, status, comm);
     pw_loopback_tell(status, r->move->move.to.bytes);
     return pw_mpi_fail(comm, pw_loopback_finish(r->move));
 }
@@ -170,7 +168,6 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_staging s, r;
     pw_loopback_receive followed = {.in = &r, .entry = in};
     pw_loopback_move *moved;
-    int grain = 0;
 
     pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm, false);
     moved = follow_both(&followed, out, sendbuf, sendcount, dest, sendtag, source, recvtag, comm);
@@ -187,7 +184,6 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (pw_staging_is_open(&s))
         sendbuf = s.data, sendcount = s.buffer.bytes, sendtype = MPI_BYTE;
     if (pw_staging_is_open(&r)) {
-        grain = pw_received_grain(in);
         pw_staging_expect(&r);
         recvbuf = r.data, recvcount = r.buffer.bytes, recvtype = MPI_BYTE;
         status = status == MPI_STATUS_IGNORE ? &own : status;
@@ -202,7 +198,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
         pw_p2p_accepted(in, recvcount, recvtype, source);
     }
     if (*rc == MPI_SUCCESS && pw_staging_is_open(&r))
-        *rc = bring(&followed, &r, grain, status, comm);
+        *rc = bring(&followed, &r, status, comm);
     pw_loopback_done(&followed, *rc == MPI_SUCCESS);
     pw_loopback_give(moved);
     pw_staging_close(&s);
@@ -217,7 +213,6 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     pw_entry *entry = pw_p2p_entry(datatype, PW_BOTH, buf, count, source, 1);
     MPI_Status own;
     pw_staging s;
-    int grain;
 
     (void)large;
     pw_loopback_miss(comm, dest);
@@ -226,13 +221,12 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
         return pw_p2p_pass(entry, count, dest);
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    grain = pw_received_grain(entry);
     *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv_replace(s.data, s.buffer.bytes, MPI_BYTE, dest, sendtag, source, recvtag, comm, status,
                                        s.buffer.bytes > INT_MAX);
     if (*rc == MPI_SUCCESS)
-        *rc = unpack(&s, grain, status, comm);
+        *rc = unpack(&s, status, comm);
     pw_staging_close(&s);
     return PW_DONE;
 }

@@ -95,7 +95,6 @@ typedef struct message {
     pw_layout *layout;
     char *mem;
     int64_t bytes;
-    int grain; /* divides the sizes of all basic elements: a power of two */
 } message;
 
 static inline message *message_of(void *state)
@@ -109,7 +108,6 @@ static void *begin(pw_direction direction, void *context, void *state, const voi
     wanted *w = &wants[direction];
     const pw_entry *entry = w->entry;
     message *m;
-    int grain;
 
     if (!entry || w->buf != buf || w->count != (int64_t)count ||
         pw_registry_learned(pw_type_of_context(context)) != entry || !state || (uintptr_t)state & 1)
@@ -118,12 +116,10 @@ static void *begin(pw_direction direction, void *context, void *state, const voi
     m = malloc(sizeof *m);
     if (!m)
         return state;
-    grain = atomic_load_explicit(&entry->grain, memory_order_relaxed);
     *m = (message){.state = state,
                    .layout = pw_layout_ref(entry->layout),
                    .mem = (char *)buf,
-                   .bytes = (int64_t)count * entry->size,
-                   .grain = grain > 0 ? grain : 1};
+                   .bytes = (int64_t)count * entry->size};
     return (char *)m + 1;
 }
 
@@ -162,14 +158,12 @@ static size_t pack(void *state, size_t offset, void *dest, size_t max_length)
     return n;
 }
 
-/* The MPI takes or refuses what goes beyond the message, and a piece that begins or ends within a basic element, as a
- * wrong message may. */
+/* The MPI takes or refuses what goes beyond the message. */
 static int unpack(void *state, size_t offset, const void *src, size_t length)
 {
     const message *m = message_of(state);
 
-    if (!m || offset > (size_t)m->bytes || length > (size_t)m->bytes - offset ||
-        ((offset | length) & (size_t)(m->grain - 1)))
+    if (!m || offset > (size_t)m->bytes || length > (size_t)m->bytes - offset)
         return mpi.ops.unpack(m ? m->state : state, offset, src, length);
     pw_layout_unpack_part(m->layout, m->mem, (int64_t)offset, (int64_t)(offset + length), src);
     return UCS_OK;

@@ -124,10 +124,6 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
  * entry. */
 static void note_elements(pw_entry *entry, unsigned sizes)
 {
-    int grain = (int)(sizes & -sizes), before = atomic_load_explicit(&entry->grain, memory_order_relaxed);
-
-    if (!before || grain < before)
-        atomic_store_explicit(&entry->grain, grain, memory_order_relaxed);
     if (sizes & (sizes - 1) && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
         pw_gate_count_death(); /* what is remembered of the layout's messages no longer holds */
 }

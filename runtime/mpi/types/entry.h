@@ -46,7 +46,6 @@ typedef struct pw_entry {
     bool dense;          /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
     bool gpu_only;       /* the layout is for GPU memory only: in host memory the type is left to MPI */
     _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
-    _Atomic int grain;   /* divides the sizes of the basic elements of all types with this layout; 0: not known */
     pw_entry_choices choices;
     int64_t blocks;               /* contiguous blocks of one object */
     int64_t offset;               /* of dense types: where their first byte is, in bytes */
