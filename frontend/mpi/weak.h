@@ -8,6 +8,7 @@
 
 #pragma weak PMPI_Allgather
 #pragma weak PMPI_Allreduce
+#pragma weak PMPI_Barrier
 #pragma weak PMPI_Bcast
 #pragma weak PMPI_Cart_create
 #pragma weak PMPI_Cart_shift

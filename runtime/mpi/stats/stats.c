@@ -105,11 +105,12 @@ static void report(const text *processes, const char *path, const char *trace)
     const char *shown = pw_env_choice(PW_ENV_STATS) == STATS_OFF   ? NULL
                         : pw_env_choice(PW_ENV_STATS) == STATS_ALL ? "--stats=all"
                                                                    : "--stats";
+    pw_diag diag = {0};
     text data = data_of(processes);
     bool is_there = data.n > 0 && path && pw_show(data.at, data.n, "--data", path);
     const char *missed = data.n > 0 && path && !is_there ? "--data" : NULL;
 
-    if (data.n > 0 && trace && !pw_show(data.at, data.n, "--trace", trace))
+    if (data.n > 0 && trace && !pw_show(data.at, data.n, "--trace", trace) && pw_replace_check(trace, &diag) == PW_OK)
         missed = "--trace";
     if (data.n > 0 && shown && !pw_show(data.at, data.n, shown, NULL))
         missed = shown;
@@ -244,6 +245,20 @@ static bool gather(text *t, MPI_Comm comm, int rank, int nranks)
     return ok;
 }
 
+/* Returns on all ranks at about the same time, when what they have sent is acknowledged. MPICH 3.4 to 4.1 over UCX may
+ * wait forever in MPI_Finalize otherwise. */
+static void leave_together(MPI_Comm comm)
+{
+    enum { MOMENT_NS = 50 * 1000 * 1000 };
+    int64_t end;
+    int any;
+
+    PMPI_Barrier(comm);
+    end = pw_clock_ns() + MOMENT_NS;
+    while (pw_clock_ns() < end)
+        PMPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &any, MPI_STATUS_IGNORE); /* makes progress */
+}
+
 void pw_stats_report_world(void)
 {
     MPI_Comm comm;
@@ -257,8 +272,7 @@ void pw_stats_report_world(void)
         pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
     else if (rank == 0)
         report(&all, report_path(), pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL);
-    /* MPICH 3.4 to 4.1 over UCX may wait forever where ranks come to MPI_Finalize one after another. */
-    PMPI_Barrier(comm);
+    leave_together(comm);
     PMPI_Comm_free(&comm);
     free(all.at);
 }
