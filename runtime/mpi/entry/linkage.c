@@ -1,7 +1,7 @@
 /*
- * Reads the dynamic section of mapped objects and writes entries of their linkage tables. Pages that the loader has
- * sealed are made writable for a write and then read-only again. A description is valid as long as its object stays
- * mapped.
+ * Reads the dynamic section of mapped objects and writes entries of their linkage tables, in the format of machines
+ * with 64 bits, whose relocations have addends. Pages that the loader has sealed are made writable for a write and then
+ * read-only again. A description is valid as long as its object stays mapped.
  */
 #include "runtime/mpi/entry/linkage.h"
 
@@ -28,8 +28,6 @@ static void read_dynamic(pw_linkage *l, const ElfW(Dyn) * entry)
         case DT_PLTRELSZ: l->bytes[0] = entry->d_un.d_val; break;
         case DT_RELA: l->table[1] = pointer(l, entry->d_un.d_ptr); break;
         case DT_RELASZ: l->bytes[1] = entry->d_un.d_val; break;
-        case DT_PLTREL: l->other_format |= entry->d_un.d_val != DT_RELA; break;
-        case DT_REL: l->other_format = true; break;
         default: break;
         }
 }
@@ -85,12 +83,6 @@ pw_linkage *pw_linkage_list(size_t *n, unsigned long long *seen)
     return list.at;
 }
 
-/* An object without relocations counts as readable, too. */
-static bool is_readable(const pw_linkage *l)
-{
-    return !l->other_format && ((l->symbols && l->strings) || !(l->table[0] || l->table[1]));
-}
-
 /* ---- its linkage table ------------------------------------------------------------------------------------------ */
 
 char pw_linkage_nowhere[1];
@@ -113,26 +105,17 @@ static bool write_slot(const pw_linkage *l, void **slot, void *function)
     return !sealed || protect(slot, sizeof *slot, PROT_READ);
 }
 
-static size_t symbol_index(const ElfW(Rela) * r)
-{
-#if __SIZEOF_POINTER__ == 8
-    return ELF64_R_SYM(r->r_info);
-#else
-    return ELF32_R_SYM(r->r_info);
-#endif
-}
-
 static bool is_weak(const pw_linkage *l, const ElfW(Rela) * r)
 {
-    return ELF64_ST_BIND(l->symbols[symbol_index(r)].st_info) == STB_WEAK; /* the 32-bit format has the same macro */
+    return ELF64_ST_BIND(l->symbols[ELF64_R_SYM(r->r_info)].st_info) == STB_WEAK;
 }
 
 /* Returns the address that an entry should point to; NULL: it stays as it is. */
 static void *chosen(const pw_linkage *l, const ElfW(Rela) * r, void *(*choose)(void *, const char *), void *arg)
 {
-    const ElfW(Sym) *symbol = &l->symbols[symbol_index(r)];
+    const ElfW(Sym) *symbol = &l->symbols[ELF64_R_SYM(r->r_info)];
 
-    if (symbol_index(r) == 0 || symbol->st_shndx != SHN_UNDEF)
+    if (ELF64_R_SYM(r->r_info) == 0 || symbol->st_shndx != SHN_UNDEF)
         return NULL;
     return choose(arg, l->strings + symbol->st_name);
 }
@@ -141,7 +124,7 @@ int pw_linkage_redirect(const pw_linkage *l, void *(*choose)(void *arg, const ch
 {
     int n = 0;
 
-    if (!is_readable(l))
+    if (!(l->symbols && l->strings) && (l->table[0] || l->table[1]))
         return -1;
     for (int t = 0; t < 2; t++)
         for (size_t i = 0; l->table[t] && i < l->bytes[t] / sizeof *l->table[t]; i++) {

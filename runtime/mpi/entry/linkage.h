@@ -19,7 +19,6 @@ typedef struct pw_linkage {
     const char *strings;
     const ElfW(Rela) * table[2]; /* the relocations of calls, and those of addresses */
     size_t bytes[2];
-    bool other_format;                /* the relocations have no addends: such tables are not read */
     uintptr_t relro_begin, relro_end; /* the loader made this read-only after relocating */
 } pw_linkage;
 
