@@ -23,6 +23,7 @@
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/types/noted.h"
+#include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <stddef.h>
@@ -59,9 +60,9 @@ static const part parts[] = {
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
     /* layouts of other processes */
     {.start = pw_direct_start, .close = pw_xpmem_end},
-    {.start = pw_stats_start, .close = pw_stats_close}, /* statistics */
-    {.start = pw_strategy_start},                       /* strategies */
-    {.start = start_notes},                             /* types not learned yet */
+    {.start = pw_stats_start, .close = pw_origin_close}, /* statistics */
+    {.start = pw_strategy_start},                        /* strategies */
+    {.start = start_notes},                              /* types not learned yet */
     /* requests */
     {.start = pw_pending_start, .always = true, .close = pw_pending_close},
     /* deferred sends */

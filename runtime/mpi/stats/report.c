@@ -62,7 +62,7 @@ static void put_type(void *arg, const pw_entry *entry)
     pw_json_int(json, "size", layout->size);
     pw_json_string(json, "ddt", text ? text : "?");
     free(text);
-    pw_built_put(json, layout->hash);
+    pw_built_put(json, entry->built);
     put_count(json, "packs", layout->stats.packs);
     put_count(json, "unpacks", layout->stats.unpacks);
     put_count(json, "bytes", layout->stats.bytes);

@@ -6,7 +6,6 @@
 #ifndef PW_RUNTIME_STATS_REPORT_H
 #define PW_RUNTIME_STATS_REPORT_H
 
-#include "base/hash.h"
 #include "base/json.h"
 
 /* Writes what this process did, which began so many nanoseconds ago. */
@@ -24,15 +23,15 @@ void pw_report_put_run(FILE *out);
 
 enum { PW_BUILT_TEXT = 320 };
 
+struct pw_built;
+
 /* Begins to watch which types are learned. */
 void pw_built_start(void);
-/* Writes what is known of the types with a layout. */
-void pw_built_put(pw_json *json, pw_hash layout);
+/* Writes what an entry has noted of its types (pw_entry.built). */
+void pw_built_put(pw_json *json, const struct pw_built *it);
 /* Writes where calls are, of which these are the addresses of returns: the files that they were loaded from, and where
  * in them. NULL: no further one is known. */
 void pw_built_put_places(pw_json *json, const void *const *returns, int n);
-/* Forgets all types. */
-void pw_built_close(void);
 
 /* ---- unfreed.c --------------------------------------------------------------------------------------------------- */
 

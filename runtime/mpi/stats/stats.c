@@ -12,7 +12,6 @@
 #include "base/report_endings.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/stats/report.h"
-#include "runtime/mpi/types/origin.h"
 
 #include <limits.h>
 #include <locale.h>
@@ -182,12 +181,6 @@ void pw_stats_report_process(void)
 bool pw_trace_is_on(void)
 {
     return *pw_env_string(PW_ENV_TRACE) != '\0';
-}
-
-void pw_stats_close(void)
-{
-    pw_built_close();
-    pw_origin_close();
 }
 
 /* ---- all ranks --------------------------------------------------------------------------------------------------- */

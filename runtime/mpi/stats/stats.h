@@ -27,7 +27,4 @@ void pw_stats_report_process(void);
 /* Whether PACKWRIGHT_TRACE asks for a trace. */
 bool pw_trace_is_on(void);
 
-/* Forgets what is kept for reports. */
-void pw_stats_close(void);
-
 #endif

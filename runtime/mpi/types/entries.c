@@ -60,6 +60,8 @@ static void retire(pw_entry *entry)
         entry->layout->owner = NULL;
     pw_layout_unref(entry->layout);
     entry->layout = NULL;
+    free(entry->built);
+    entry->built = NULL;
 }
 
 static void unref(pw_entry *entry)
@@ -211,10 +213,10 @@ void pw_registry_observe(pw_registry_observer *observer)
     entries.observer = observer;
 }
 
-void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type)
+void pw_entries_report_learned(pw_entry *entry, MPI_Datatype type)
 {
-    if (entries.observer)
-        entries.observer(layout, type);
+    if (entries.observer && entry->layout)
+        entries.observer(entry, type);
 }
 
 static void end_all(pw_entry *head)

@@ -30,7 +30,7 @@ void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry);
 /* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
 bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg);
 
-/* Tells the observer that a type with this layout was learned. */
-void pw_entries_report_learned(pw_layout *layout, MPI_Datatype type);
+/* Tells the observer that a type with this entry was learned. */
+void pw_entries_report_learned(pw_entry *entry, MPI_Datatype type);
 
 #endif

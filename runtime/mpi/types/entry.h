@@ -52,6 +52,7 @@ typedef struct pw_entry {
     struct pw_entry *prev, *next; /* the list of entries that this one is in, under the lock of the entries */
     int64_t refs;                 /* under the lock of the entries, too */
     bool is_kept;                 /* one of them is that of statistics */
+    struct pw_built *built;       /* malloc'ed; how the types were made (stats/built.c). NULL: nobody has asked */
 } pw_entry;
 
 /* Returns whether a type with this entry is left to MPI wherever its buffers are. */

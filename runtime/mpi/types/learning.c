@@ -126,8 +126,6 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
         log_unhandled(&diag);
         return NULL;
     }
-    if (contents)
-        pw_entries_report_learned(layout, type);
     if (layout->size > 0)
         return layout;
     pw_layout_unref(layout);
@@ -209,10 +207,9 @@ static void register_type(MPI_Datatype type)
             pw_entries_unref(entry);
             entry = NULL;
         }
-    } else if (entry->layout) {
-        pw_entries_report_learned(entry->layout, type);
     }
     if (entry) {
+        pw_entries_report_learned(entry, type);
         remember_look(type, entry);
         pw_handle_table_insert(&pw_registry_types, key, entry);
     }

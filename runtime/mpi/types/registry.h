@@ -23,9 +23,9 @@
 
 #include <stdatomic.h>
 
-/* A function that is called when a committed type with this layout was learned, from any thread. It must not call the
- * registry. */
-typedef void pw_registry_observer(pw_layout *layout, MPI_Datatype type);
+/* A function that is called when a committed type with this entry was learned, by one thread at a time. It must not
+ * call the registry. */
+typedef void pw_registry_observer(pw_entry *entry, MPI_Datatype type);
 
 /* Sets the observer, before any type is committed. */
 void pw_registry_observe(pw_registry_observer *observer);
