@@ -2,8 +2,8 @@
 #include "runtime/mpi/stats/report.h"
 
 #include "frontend/mpi/describe.h"
+#include "runtime/mpi/types/entries.h"
 #include "runtime/mpi/types/origin.h"
-#include "runtime/mpi/types/registry.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static void add_place(built *it, const void *place)
 
 /* Types that have one layout are shown by the text of the first one, the name of the first one that has any, and the
  * places of all. */
-static void note(pw_entry *entry, MPI_Datatype type)
+void pw_built_note(pw_entry *entry, MPI_Datatype type)
 {
     built *it = entry->built ? entry->built : calloc(1, sizeof *it);
     int n;
@@ -50,12 +50,6 @@ static void note(pw_entry *entry, MPI_Datatype type)
 }
 
 /* ---- for reports ------------------------------------------------------------------------------------------------ */
-
-void pw_built_start(void)
-{
-    if (pw_layout_use_is_reported())
-        pw_registry_observe(note);
-}
 
 /* False: it is not known. */
 static bool put_place(pw_json *json, const void *address)

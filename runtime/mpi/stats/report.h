@@ -25,8 +25,6 @@ enum { PW_BUILT_TEXT = 320 };
 
 struct pw_built;
 
-/* Begins to watch which types are learned. */
-void pw_built_start(void);
 /* Writes what an entry has noted of its types (pw_entry.built). */
 void pw_built_put(pw_json *json, const struct pw_built *it);
 /* Writes where calls are, of which these are the addresses of returns: the files that they were loaded from, and where

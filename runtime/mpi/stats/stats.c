@@ -133,7 +133,6 @@ void pw_stats_start(void)
     const char *path = pw_env_string(PW_ENV_REPORT);
 
     began = pw_clock_ns();
-    pw_built_start();
     if (*path && pw_report_ending_of(path) != PW_REPORT_JSON)
         pw_log_for_node("PACKWRIGHT_REPORT=%s: the name must end with .json; no report will be written (a page: "
                         "packwright run --report=FILE.html)",

@@ -24,9 +24,8 @@ typedef struct recent {
 
 /* The singleton. Callbacks of MPI take `lock`, and under it nothing of MPI is called. */
 static struct {
-    pw_registry_observer *observer; /* set at start; NULL: there is none */
-    pthread_mutex_t lock;           /* guards the fields below */
-    int64_t kept;                   /* entries that statistics keep alive */
+    pthread_mutex_t lock; /* guards the fields below */
+    int64_t kept;         /* entries that statistics keep alive */
     recent recent[PW_RECENT_KINDS * RECENT];
     pw_entry list, apart, ended; /* list heads: entries that types share, that they do not, and of types that have
                                     outlived MPI */
@@ -207,17 +206,6 @@ bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg)
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
-
-void pw_registry_observe(pw_registry_observer *observer)
-{
-    entries.observer = observer;
-}
-
-void pw_entries_report_learned(pw_entry *entry, MPI_Datatype type)
-{
-    if (entries.observer && entry->layout)
-        entries.observer(entry, type);
-}
 
 static void end_all(pw_entry *head)
 {

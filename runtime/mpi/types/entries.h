@@ -3,7 +3,7 @@
  * and statistics, which report entries after their types have died.
  *
  * All functions are thread safe and may be called by MPI's callbacks: they take the lock of the entries only, and call
- * nothing of MPI under it. pw_registry_observe and pw_registry_each are defined here, too.
+ * nothing of MPI under it. pw_registry_each is defined here, too.
  */
 #ifndef PW_RUNTIME_ENTRIES_H
 #define PW_RUNTIME_ENTRIES_H
@@ -30,7 +30,8 @@ void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry);
 /* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
 bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg);
 
-/* Tells the observer that a type with this entry was learned. */
-void pw_entries_report_learned(pw_entry *entry, MPI_Datatype type);
+/* Notes that a committed type with this entry was learned, for reports. One thread at a time calls it.
+ * runtime/mpi/stats/built.c defines it. */
+void pw_built_note(pw_entry *entry, MPI_Datatype type);
 
 #endif

@@ -209,7 +209,8 @@ static void register_type(MPI_Datatype type)
         }
     }
     if (entry) {
-        pw_entries_report_learned(entry, type);
+        if (pw_note_is_reported && entry->layout)
+            pw_built_note(entry, type);
         remember_look(type, entry);
         pw_handle_table_insert(&pw_registry_types, key, entry);
     }

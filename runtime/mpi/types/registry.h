@@ -23,13 +23,6 @@
 
 #include <stdatomic.h>
 
-/* A function that is called when a committed type with this entry was learned, by one thread at a time. It must not
- * call the registry. */
-typedef void pw_registry_observer(pw_entry *entry, MPI_Datatype type);
-
-/* Sets the observer, before any type is committed. */
-void pw_registry_observe(pw_registry_observer *observer);
-
 /* Until this is called, every call is left to MPI. */
 void pw_registry_start(void);
 /* The engine of all layouts, which the first call makes. May be called by the code that MPI calls for a read. NULL: the
