@@ -10,7 +10,8 @@ int pw_hook_Type_commit(MPI_Datatype *datatype, const void *caller)
     int rc = pw_next.MPI_Type_commit(datatype);
 
     if (__builtin_expect(rc == MPI_SUCCESS, 1)) {
-        pw_origin_note(*datatype, caller);
+        if (__builtin_expect(pw_note_is_reported, 0))
+            pw_origin_note(*datatype, caller);
         pw_registry_committed(*datatype);
     }
     return rc;
@@ -22,7 +23,8 @@ pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc
 {
     *rc = pw_next.MPI_Type_dup(oldtype, newtype);
     if (*rc == MPI_SUCCESS) {
-        pw_origin_note(*newtype, pw_origin_of(oldtype));
+        if (pw_note_is_reported)
+            pw_origin_note(*newtype, pw_origin_of(oldtype));
         pw_registry_duplicated(oldtype, *newtype);
     }
     return PW_DONE;
@@ -42,7 +44,7 @@ static bool may_die_in_progress(void)
 
 int pw_hook_Type_free(MPI_Datatype *datatype)
 {
-    if (datatype)
+    if (datatype && __builtin_expect(pw_note_is_reported, 0))
         pw_origin_forget(*datatype);
     if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
         pw_registry_let_go(*datatype);

@@ -131,7 +131,7 @@ void pw_note_wait(MPI_Datatype type, void *note, int times)
     pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(ns));
 }
 
-void pw_note_count_other(int types)
+void pw_note_count(int types)
 {
     atomic_fetch_add_explicit(&noted.types, types, memory_order_relaxed);
 }

@@ -116,14 +116,8 @@ static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Cou
     return true;
 }
 
-void pw_note_count_other(int types);
+/* Counts a type that was noted (1), or a noted type that was learned (-1), for reports. */
+void pw_note_count(int types);
 pw_note_totals pw_note_total(void);
-
-/* Counts a type that was noted (1), or a noted type that was learned (-1). */
-static inline void pw_note_count(int types)
-{
-    if (pw_note_is_reported)
-        pw_note_count_other(types);
-}
 
 #endif

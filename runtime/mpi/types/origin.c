@@ -10,7 +10,7 @@
 static pw_handle_table origins = PW_HANDLE_TABLE;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void pw_origin_note_other(MPI_Datatype type, const void *caller)
+void pw_origin_note(MPI_Datatype type, const void *caller)
 {
     if (!caller)
         return;
@@ -19,7 +19,7 @@ void pw_origin_note_other(MPI_Datatype type, const void *caller)
     pthread_mutex_unlock(&lock);
 }
 
-void pw_origin_forget_other(MPI_Datatype type)
+void pw_origin_forget(MPI_Datatype type)
 {
     pthread_mutex_lock(&lock);
     pw_handle_table_remove(&origins, pw_type_key(type));

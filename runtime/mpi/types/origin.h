@@ -1,6 +1,6 @@
 /*
  * Where in the program types were committed: the return address of MPI_Type_commit, by handle. Noted only where reports
- * are asked for, until the program frees the type.
+ * are asked for (pw_note_is_reported), until the program frees the type.
  */
 #ifndef PW_RUNTIME_ORIGIN_H
 #define PW_RUNTIME_ORIGIN_H
@@ -8,23 +8,10 @@
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/noted.h"
 
-void pw_origin_note_other(MPI_Datatype type, const void *caller);
-
-/* Notes that `caller`, an address in the program, has committed the type. */
-static inline void pw_origin_note(MPI_Datatype type, const void *caller)
-{
-    if (__builtin_expect(pw_note_is_reported, 0))
-        pw_origin_note_other(type, caller);
-}
-
-void pw_origin_forget_other(MPI_Datatype type);
-
+/* Notes that `caller`, an address in the program, has committed the type; NULL: it is not known. */
+void pw_origin_note(MPI_Datatype type, const void *caller);
 /* The program is about to free the type. */
-static inline void pw_origin_forget(MPI_Datatype type)
-{
-    if (__builtin_expect(pw_note_is_reported, 0))
-        pw_origin_forget_other(type);
-}
+void pw_origin_forget(MPI_Datatype type);
 
 /* Returns where the type was committed; NULL: not known. */
 const void *pw_origin_of(MPI_Datatype type);

@@ -20,7 +20,7 @@ static bool is_known(MPI_Datatype type)
 
 static void take_note(MPI_Datatype type, void *note)
 {
-    if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note))
+    if (pw_handle_table_add(&pw_registry_types, pw_type_key(type), note) && pw_note_is_reported)
         pw_note_count(1);
 }
 
@@ -76,7 +76,8 @@ static pw_entry *learn_noted(MPI_Datatype type)
     pw_learning_learn(type);
     found = pw_handle_table_find(&pw_registry_types, key);
     if (found && !pw_note_is(found)) {
-        pw_note_count(-1);
+        if (pw_note_is_reported)
+            pw_note_count(-1);
         return found;
     }
     /* Learning has failed, so the note begins again. */
