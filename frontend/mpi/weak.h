@@ -34,8 +34,6 @@
 #pragma weak PMPI_Error_class
 #pragma weak PMPI_File_call_errhandler
 #pragma weak PMPI_Finalized
-#pragma weak PMPI_Gather
-#pragma weak PMPI_Gatherv
 #pragma weak PMPI_Get_count
 #pragma weak PMPI_Get_count_c
 #pragma weak PMPI_Get_library_version
@@ -48,8 +46,10 @@
 #pragma weak PMPI_Pack
 #pragma weak PMPI_Pcontrol
 #pragma weak PMPI_Query_thread
+#pragma weak PMPI_Recv
 #pragma weak PMPI_Request_free
 #pragma weak PMPI_Request_get_status
+#pragma weak PMPI_Send
 #pragma weak PMPI_Sendrecv
 #pragma weak PMPI_Start
 #pragma weak PMPI_Status_set_elements_x

@@ -138,6 +138,8 @@ void pw_report_put_process(FILE *out, int rank, int64_t elapsed)
     pw_json json;
 
     gethostname(host, sizeof host - 1);
+    if (rank > 0)
+        fputc(',', out);
     pw_json_begin(&json, out);
     pw_json_open(&json, NULL, '{');
     pw_json_int(&json, "rank", rank);
@@ -203,6 +205,7 @@ void pw_report_put_run(FILE *out)
     pw_json json;
 
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    fputs("{\"run\": ", out);
     pw_json_begin(&json, out);
     pw_json_open(&json, NULL, '{');
     pw_json_string(&json, "packwright", PW_PROJECT_VERSION);
@@ -211,4 +214,5 @@ void pw_report_put_run(FILE *out)
     pw_json_string(&json, "date", date);
     put_source_of_estimates(&json);
     pw_json_close(&json, '}');
+    fputs(", \"processes\": [\n", out);
 }

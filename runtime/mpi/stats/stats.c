@@ -13,7 +13,6 @@
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/stats/report.h"
 
-#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,9 @@ enum { STATS_OFF, STATS_ALL = 2 }; /* words of PACKWRIGHT_STATS */
 /* When this process began to use MPI. Set once, at start. */
 static int64_t began;
 
-/* ---- this process ------------------------------------------------------------------------------------------------ */
+/* ---- the data ---------------------------------------------------------------------------------------------------- */
+
+enum { PIECE = 1 << 16 /* of a text that a rank sends */ };
 
 /* A text that is malloc'ed. */
 typedef struct text {
@@ -32,18 +33,35 @@ typedef struct text {
     size_t n;
 } text;
 
-/* Returns what this process has to report; behind that of other ranks, with a comma. Nothing without memory. Numbers
- * are those of the C locale, whatever the program's is. */
-static text take_process(int rank)
+/* Appends the text of a rank, which comes in pieces; one that is not full is the last. */
+static void receive_text(FILE *out, int rank, MPI_Comm comm)
+{
+    static char piece[PIECE];
+    MPI_Status status;
+    int n = PIECE;
+
+    while (n == PIECE && PMPI_Recv(piece, PIECE, MPI_BYTE, rank, 0, comm, &status) == MPI_SUCCESS &&
+           PMPI_Get_count(&status, MPI_BYTE, &n) == MPI_SUCCESS)
+        if (out)
+            fwrite(piece, 1, (size_t)n, out);
+}
+
+/* Returns what this process has to report: on rank 0 as the data of all `nranks` processes, of which the others send
+ * theirs. Nothing without memory. Numbers are those of the C locale, whatever the program's is. */
+static text take_text(int rank, MPI_Comm comm, int nranks)
 {
     text t = {NULL, 0};
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(c);
     FILE *out = open_memstream(&t.at, &t.n);
 
-    if (out && rank > 0)
-        fputc(',', out);
+    if (out && rank == 0)
+        pw_report_put_run(out);
     if (out)
         pw_report_put_process(out, rank, pw_clock_ns() - began);
+    for (int i = 1; i < nranks; i++)
+        receive_text(out, i, comm);
+    if (out && rank == 0)
+        fputs("]}\n", out);
     if (out && fclose(out) != 0)
         t.n = 0;
     uselocale(own);
@@ -52,22 +70,15 @@ static text take_process(int rank)
     return t;
 }
 
-/* Returns the data of all processes, of which these are the texts. */
-static text data_of(const text *processes)
+static void send_text(const text *t, MPI_Comm comm)
 {
-    text t = {NULL, 0};
-    FILE *out = open_memstream(&t.at, &t.n);
+    size_t at = 0, n;
 
-    if (!out)
-        return t;
-    fputs("{\"run\": ", out);
-    pw_report_put_run(out);
-    fputs(", \"processes\": [\n", out);
-    fwrite(processes->at, 1, processes->n, out);
-    fputs("]}\n", out);
-    if (fclose(out) != 0)
-        t.n = 0;
-    return t;
+    do {
+        n = t->n - at < PIECE ? t->n - at : PIECE;
+        PMPI_Send(at ? t->at + at : t->at, (int)n, MPI_BYTE, 0, 0, comm);
+        at += n;
+    } while (n == PIECE);
 }
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
@@ -99,23 +110,22 @@ static void leave_data(const text *data, const char *path, bool is_there, const 
 }
 
 /* The files to write; NULL: none. */
-static void report(const text *processes, const char *path, const char *trace)
+static void report(const text *data, const char *path, const char *trace)
 {
     const char *shown = pw_env_choice(PW_ENV_STATS) == STATS_OFF   ? NULL
                         : pw_env_choice(PW_ENV_STATS) == STATS_ALL ? "--stats=all"
                                                                    : "--stats";
     pw_diag diag = {0};
-    text data = data_of(processes);
-    bool is_there = data.n > 0 && path && pw_show(data.at, data.n, "--data", path);
-    const char *missed = data.n > 0 && path && !is_there ? "--data" : NULL;
+    bool is_there = data->n > 0 && path && pw_show(data->at, data->n, "--data", path);
+    const char *missed = data->n > 0 && path && !is_there ? "--data" : NULL;
 
-    if (data.n > 0 && trace && !pw_show(data.at, data.n, "--trace", trace) && pw_replace_check(trace, &diag) == PW_OK)
+    if (data->n > 0 && trace && !pw_show(data->at, data->n, "--trace", trace) &&
+        pw_replace_check(trace, &diag) == PW_OK)
         missed = "--trace";
-    if (data.n > 0 && shown && !pw_show(data.at, data.n, shown, NULL))
+    if (data->n > 0 && shown && !pw_show(data->at, data->n, shown, NULL))
         missed = shown;
     if (missed)
-        leave_data(&data, path, is_there, missed);
-    free(data.at);
+        leave_data(data, path, is_there, missed);
     if (path || shown)
         pw_event_leave(PW_EVENT_REPORTED);
 }
@@ -164,7 +174,7 @@ static const char *own_name(char *out, size_t size, const char *file, size_t ste
 void pw_stats_report_process(void)
 {
     static int number;
-    text own = take_process(0);
+    text own = take_text(0, MPI_COMM_NULL, 1);
     const char *file = report_path(), *trace = pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL;
     char path[4096], traced[4096];
 
@@ -196,47 +206,6 @@ static bool open_world(MPI_Comm *comm, int *rank, int *nranks)
     return true;
 }
 
-/* Finds where the texts of all ranks begin behind each other, and makes room for them in that of rank 0. */
-static bool make_room(text *t, const int *lengths, int *displs, int nranks)
-{
-    int64_t total = 0;
-    char *grown;
-
-    for (int i = 0; i < nranks; i++) {
-        displs[i] = (int)total;
-        total += lengths[i];
-        if (total > INT_MAX)
-            return false;
-    }
-    grown = realloc(t->at, (size_t)total + 1);
-    if (!grown)
-        return false;
-    *t = (text){grown, (size_t)total};
-    return true;
-}
-
-/* Gathers the texts of all ranks at rank 0. Collective. Returns false on every rank if they are too long, or memory or
- * MPI has failed. */
-static bool gather(text *t, MPI_Comm comm, int rank, int nranks)
-{
-    int mine = t->n <= INT_MAX ? (int)t->n : 0, ok;
-    /* Only rank 0 needs the lengths. If it lacks memory for them, all ranks find out before the data move. */
-    int *lengths = rank == 0 ? calloc((size_t)nranks * 2, sizeof *lengths) : NULL;
-
-    ok = rank != 0 || lengths;
-    PMPI_Bcast(&ok, 1, MPI_INT, 0, comm);
-    if (ok)
-        PMPI_Gather(&mine, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
-    if (ok && rank == 0)
-        ok = make_room(t, lengths, lengths + nranks, nranks);
-    PMPI_Bcast(&ok, 1, MPI_INT, 0, comm);
-    if (ok)
-        ok = PMPI_Gatherv(rank == 0 ? MPI_IN_PLACE : t->at, mine, MPI_BYTE, t->at, lengths,
-                          lengths ? lengths + nranks : NULL, MPI_BYTE, 0, comm) == MPI_SUCCESS;
-    free(lengths);
-    return ok;
-}
-
 /* Returns on all ranks at about the same time, when what they have sent is acknowledged. MPICH 3.4 to 4.1 over UCX may
  * wait forever in MPI_Finalize otherwise. */
 static void leave_together(MPI_Comm comm)
@@ -255,16 +224,16 @@ void pw_stats_report_world(void)
 {
     MPI_Comm comm;
     int rank, nranks;
-    text all;
+    text t;
 
     if (!open_world(&comm, &rank, &nranks))
         return;
-    all = take_process(rank);
-    if (!gather(&all, comm, rank, nranks))
-        pw_log(PW_LOG_WARN, "the statistics of the ranks could not be gathered");
-    else if (rank == 0)
-        report(&all, report_path(), pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL);
+    t = take_text(rank, comm, rank == 0 ? nranks : 0);
+    if (rank == 0)
+        report(&t, report_path(), pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL);
+    else
+        send_text(&t, comm);
     leave_together(comm);
     PMPI_Comm_free(&comm);
-    free(all.at);
+    free(t.at);
 }
