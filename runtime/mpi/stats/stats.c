@@ -206,8 +206,8 @@ static bool open_world(MPI_Comm *comm, int *rank, int *nranks)
     return true;
 }
 
-/* Returns on all ranks at about the same time, when what they have sent is acknowledged. MPICH 3.4 to 4.1 over UCX may
- * wait forever in MPI_Finalize otherwise. */
+/* Returns on all ranks at about the same time, when what they have sent is acknowledged. Otherwise MPICH 3.4 to 4.1
+ * over UCX mostly waits forever in MPI_Finalize if ranks are on several nodes. */
 static void leave_together(MPI_Comm comm)
 {
     enum { MOMENT_NS = 50 * 1000 * 1000 };
