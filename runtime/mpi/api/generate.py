@@ -192,12 +192,12 @@ class Call:
         return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)
 
-    def settled_question(self, large):
-        """The question whether the call is one that was left to MPI the last time (is_native.h of strategy); None: nobody knows."""
+    def question_at_once(self, large):
+        """The question that knows most native calls by a look at each handle (is_native.h of strategy); None: there is none."""
         if self.kind not in ("blocking", "nonblocking"):
             return None
         asked = re.sub(r"PW_(SEND|RECV|BOTH), ", "", self.native_question(large))
-        return asked.replace("pw_is_native(", "pw_is_settled(").replace(", 1)", ")")
+        return asked.replace("pw_is_native(", "pw_is_native_at_once(").replace(", 1)", ")")
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):
@@ -350,18 +350,18 @@ def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
     call = f.call
     if call.kind:
-        straight, settled = call.native_question(f.large), call.settled_question(f.large)
+        straight, first = call.native_question(f.large), call.question_at_once(f.large)
     else:
-        straight, settled = f"!{call.condition}" if call.condition else None, None
+        straight, first = f"!{call.condition}" if call.condition else None, None
     if call.light:
         return guarded(f.since, light_wrapper(f), f.large)
     if not straight:
         return guarded(f.since, f"PW_EXPORT int {f.symbol}({exported(f)})\n{gated_body(f)}\n", f.large)
     text = f"static PW_APART int gated_{f.symbol}({f.params()})\n{gated_body(f)}\n"
-    if settled:
+    if first:
         text += f"static PW_APART int asked_{f.symbol}({f.params()})\n{asking_body(f, straight, 'gated')}\n"
-        straight = settled
-    text += f"PW_EXPORT int {f.symbol}({exported(f)})\n{asking_body(f, straight, 'asked' if settled else 'gated')}\n"
+        straight = first
+    text += f"PW_EXPORT int {f.symbol}({exported(f)})\n{asking_body(f, straight, 'asked' if first else 'gated')}\n"
     return guarded(f.since, text, f.large)
 
 

@@ -98,7 +98,7 @@ void pw_pending_track(MPI_Request request, pw_pending *p);
  */
 extern _Atomic int64_t pw_pending_live;
 
-static inline bool pw_pending_any(void)
+static PW_GATE_INLINE bool pw_pending_any(void)
 {
     return atomic_load_explicit(&pw_pending_live, memory_order_acquire) != 0;
 }

@@ -1,11 +1,8 @@
 /*
  * Purpose: fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_try would
- * answer, and counts as a use of the site; every doubt is a no. Data: what a thread remembers of such messages.
- * Invariant: an entry holds only while the count of deaths is the one that it was made at.
+ * answer, and counts as a use of the site; every doubt is a no.
  */
 #include "runtime/mpi/strategy/is_native.h"
-
-_Thread_local pw_settled_message pw_settled_messages[1 << PW_SETTLED_BITS];
 
 typedef struct asked {
     pw_call_kind kind;
@@ -41,26 +38,10 @@ static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, pw_role
     return found && pw_buffer_is_native(found, kind, buf, count, 1);
 }
 
-/* Remembers a message that is left to MPI by `site`. `deaths`: the number from before the type was looked up. */
-static void settle(pw_call_kind kind, MPI_Datatype type, const pw_entry *entry, const void *buf, int64_t count,
-                   pw_site *site, unsigned deaths)
-{
-    uint64_t key = pw_settled_key(kind, type);
-    uintptr_t lowest = (uintptr_t)buf + (uintptr_t)entry->lowest, region = (uintptr_t)1 << PW_MEMORY_REGION_SHIFT;
-
-    *pw_settled_slot(key) = (pw_settled_message){.key = key,
-                                                 .count = count,
-                                                 .base = (lowest & ~(region - 1)) - (uintptr_t)entry->lowest,
-                                                 .site = site,
-                                                 .deaths = deaths};
-}
-
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
-    unsigned deaths = pw_gate_deaths_now();
     uint64_t key = pw_type_key(type);
     void *found = pw_handle_table_peek(&pw_registry_types, key);
-    pw_site *site;
 
     if (pw_gate_has_unfinished())
         return false;
@@ -69,9 +50,5 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
     if (pw_note_is(found))
         return (times == 1 && pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
                is_left_noted(kind, role, type, buf, count, times, found);
-    if (!pw_buffer_is_native_by(found, kind, buf, count, 1, &site))
-        return false;
-    if (site)
-        settle(kind, type, found, buf, count, site, deaths);
-    return true;
+    return pw_buffer_is_native(found, kind, buf, count, 1);
 }

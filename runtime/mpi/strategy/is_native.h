@@ -35,32 +35,20 @@ static PW_NATIVE_INLINE pw_site *pw_message_native_site(const pw_entry *entry, p
     return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
 }
 
-/* Returns whether `count` objects in `blocks` blocks, the first of them at `buf`, are certain to be left to MPI. *site:
- * the site that says so, or NULL if the buffer has none. */
-static PW_NATIVE_INLINE bool pw_buffer_is_native_by(const pw_entry *entry, pw_call_kind kind, const void *buf,
-                                                    int64_t count, int blocks, pw_site **site)
+/* Returns whether `count` objects in `blocks` blocks, the first of them at `buf`, are certain to be left to MPI. */
+static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
+                                                 int64_t count, int blocks)
 {
     int64_t bytes;
 
-    *site = NULL;
     if (pw_entry_is_left(entry))
         return true;
     if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
         return false;
     if (!entry->layout || entry->gpu_only)
         return true;
-    if (__builtin_mul_overflow(count, entry->size, &bytes) || bytes <= 0)
-        return false;
-    *site = pw_message_native_site(entry, kind, bytes, pw_cost_bytes(kind, bytes, blocks));
-    return *site != NULL;
-}
-
-static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
-                                                 int64_t count, int blocks)
-{
-    pw_site *site;
-
-    return pw_buffer_is_native_by(entry, kind, buf, count, blocks, &site);
+    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
+           pw_message_native_site(entry, kind, bytes, pw_cost_bytes(kind, bytes, blocks));
 }
 
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
@@ -68,55 +56,22 @@ static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_
  */
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
-/* ---- messages that were left to MPI the last time ---------------------------------------------------------------- */
-
-/*
- * By type, count and place of the buffer, so that a wrapper needs a few comparisons for the next one like it. Each
- * thread remembers its own. What is remembered no longer holds when a learned type dies (pw_gate_deaths), and the site
- * still says when it must be asked again.
- *
- * A yes is what pw_is_native would answer, and counts the use of the site as that would. A no means that pw_is_native
- * must be asked.
- */
-
-enum { PW_SETTLED_BITS = 6 /* log2 of the messages that a thread remembers */ };
-
-typedef struct pw_settled_message {
-    uint64_t key; /* type and kind of call; 0: nothing is remembered here */
-    int64_t count;
-    uintptr_t base; /* buffers from here on begin in one region of memory that is known to be the host's */
-    pw_site *site;
-    unsigned deaths;
-} pw_settled_message;
-
-extern _Thread_local pw_settled_message pw_settled_messages[1 << PW_SETTLED_BITS];
-
-static PW_NATIVE_INLINE uint64_t pw_settled_key(pw_call_kind kind, MPI_Datatype type)
+/* Does what pw_is_native does for most learned types, by one look at the handle. A no means that pw_is_native must be
+ * asked. */
+static PW_NATIVE_INLINE bool pw_is_native_at_once(pw_call_kind kind, MPI_Datatype type, const void *buf,
+                                                  MPI_Count count)
 {
-    return 2 * pw_type_key(type) + (kind == PW_CALL_BLOCKING);
+    const void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+
+    return found && !pw_note_is(found) && !pw_gate_has_unfinished() && pw_buffer_is_native(found, kind, buf, count, 1);
 }
 
-static PW_NATIVE_INLINE pw_settled_message *pw_settled_slot(uint64_t key)
-{
-    return &pw_settled_messages[pw_handle_hash(key) >> (64 - PW_SETTLED_BITS)];
-}
-
-/* Whether what was remembered at `deaths` may hold, and no call has to look after something on its way out. */
+/* Whether what was remembered of a call at `deaths` (pw_gate_deaths) may hold, and no call has to look after something
+ * on its way out. */
 static PW_NATIVE_INLINE bool pw_settled_holds(unsigned deaths)
 {
     return deaths == pw_gate_deaths_now() && !pw_gate_has_unfinished() &&
            atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY;
-}
-
-/* `kind` is that of a call between two processes. */
-static PW_NATIVE_INLINE bool pw_is_settled(pw_call_kind kind, MPI_Datatype type, const void *buf, MPI_Count count)
-{
-    uint64_t key = pw_settled_key(kind, type);
-    const pw_settled_message *m = pw_settled_slot(key);
-
-    return m->key == key && m->count == (int64_t)count &&
-           (uintptr_t)buf - m->base < (uintptr_t)1 << PW_MEMORY_REGION_SHIFT && pw_settled_holds(m->deaths) &&
-           pw_site_again(m->site, pw_way_left);
 }
 
 #endif

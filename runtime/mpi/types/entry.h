@@ -56,7 +56,7 @@ typedef struct pw_entry {
 } pw_entry;
 
 /* Returns whether a type with this entry is left to MPI wherever its buffers are. */
-static inline bool pw_entry_is_left(const pw_entry *entry)
+static inline __attribute__((always_inline)) bool pw_entry_is_left(const pw_entry *entry)
 {
     return !entry->layout && !entry->dense;
 }
