@@ -27,6 +27,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -48,13 +49,19 @@ static const char *const readers[] = {"libmpi",    "libmpich",      "libuct_cma"
                                       NULL};
 
 /* Returns whether one of these libraries contains this code. glibc finds the library without a lock, even in signal
- * handlers. */
+ * handlers. The last code that one contains is remembered, since an MPI reads from one place. */
 static bool is_of_mpi(void *code)
 {
 #ifdef DLFO_EH_SEGMENT_TYPE
+    static _Atomic(void *) known;
     struct dl_find_object found;
+    bool is = code == atomic_load_explicit(&known, memory_order_relaxed);
 
-    return _dl_find_object(code, &found) == 0 && pw_linkage_is_named(found.dlfo_link_map->l_name, readers);
+    if (!is && _dl_find_object(code, &found) == 0 && pw_linkage_is_named(found.dlfo_link_map->l_name, readers)) {
+        atomic_store_explicit(&known, code, memory_order_relaxed);
+        is = true;
+    }
+    return is;
 #else /* before glibc 2.35 */
     (void)code;
     return false;
