@@ -244,11 +244,13 @@ static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
     return m;
 }
 
+/* Takes no lock for bytes that are in no piece, as those of messages that the peer has not packed. */
 static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
 {
     mapped *m = find_mapped(p, address, bytes);
+    pw_segment_piece piece;
 
-    if (m)
+    if (m || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &piece))
         return m;
     pthread_mutex_lock(&peers.lock);
     m = find_mapped(p, address, bytes);
