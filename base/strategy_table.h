@@ -15,7 +15,6 @@
 #define PW_STRATEGIES(X)                                                                                              \
     X(NATIVE, native, HOST, "the caller's own arguments")                                                             \
     X(PACKED, packed, HOST, "host memory, packed by the CPU")                                                         \
-    X(STREAMED, streamed, HOST, "the same, written past the caches")                                                  \
     X(CONTIGUOUS, contiguous, HOST, "the caller's own memory as bytes, if the message is one block")                  \
     X(JOINED, joined, HOST, "nothing: one kernel copies a block to oneself from the caller's memory to the caller's") \
     X(PIPELINE, pipeline, HOST, "the caller's own arguments, moved in pieces by the CPU's kernels, over UCX")         \

@@ -1,7 +1,7 @@
 /*
- * How far apart two ranks' cores are: what a plain store costs to a line of a message that the other has read
- * (docs/messages.md, "Where another core reads"). In virtual machines it changes while a program runs, and with
- * it most of what is measured, so it is reported for every row.
+ * How far apart two ranks' cores are: what a plain store costs to a line of a message that the other has read.
+ * In virtual machines it changes while a program runs, and with it most of what is measured, so it is reported for
+ * every row.
  */
 #ifndef PW_BENCH_MESSAGES_STORES_H
 #define PW_BENCH_MESSAGES_STORES_H

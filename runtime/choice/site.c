@@ -94,7 +94,6 @@ static void begin_trial(pw_site *s, const pw_site_question *q, const double *cos
     int own = PW_TRIAL_USUAL, possible = 0;
 
     s->way[PW_TRIAL_USUAL] = (uint8_t)best;
-    s->refined = q->refined;
     for (int i = 0; i < q->rivals; i++) {
         ratios[i + 1] = ratio_of(costs, q->rival[i], best);
         s->way[i + 1] = ratios[i + 1] < 0 ? NONE : q->rival[i];
@@ -102,8 +101,6 @@ static void begin_trial(pw_site *s, const pw_site_question *q, const double *cos
         own = q->rival[i] == best ? i + 1 : own;
         possible += ratios[i + 1] >= 0;
     }
-    if (q->refined > 0)
-        ratios[q->rivals] = -1; /* until pw_trial_admit */
     s->has_trial = possible > 1 || (possible == 1 && own == PW_TRIAL_USUAL);
     pw_trial_init(&s->trial, q->rivals + 1, own, 1, ratios);
     if (s->has_trial)
@@ -206,25 +203,9 @@ void pw_round_lacks_kernel(pw_round *r)
 
 /* ---- windows: all of this under the lock ------------------------------------------------------------------------- */
 
-/* Whether a slot is the last one, and a variant of another way than what is usual. */
-static bool refines_another(const pw_site *s, int slot)
-{
-    return s->refined > 0 && slot == s->trial.n - 1 && s->way[PW_TRIAL_USUAL] != s->refined;
-}
-
 static int way_of(const pw_site *s, int slot)
 {
-    return s->way[slot] == NONE || refines_another(s, slot) ? s->way[PW_TRIAL_USUAL] : s->way[slot];
-}
-
-/* Makes the variant a rival once a window has found its way, as which it is expected to take as long. */
-static void admit_variant(pw_site *s)
-{
-    int slot = s->trial.n - 1;
-
-    if (s->refined > 0 && s->trial.windows > 0 && s->way[slot] != NONE && !refines_another(s, slot) &&
-        !s->trial.slots[slot].possible)
-        pw_trial_admit(&s->trial, slot, 1);
+    return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
 }
 
 /* Lets a site take what a window has found that ended before the leading site's `round`. From now on the site counts
@@ -272,7 +253,6 @@ static bool find_window(pw_site *s, int64_t round)
         pw_trial_record *record = pw_board_find(board, hash_of(&s->key) ^ window);
 
         s->nwith = 0;
-        admit_variant(s);
         pw_trial_open(&s->trial, record);
         if (record && !pw_trial_is_decided(&s->trial))
             return true;
@@ -300,7 +280,6 @@ static void meet(pw_site *lead, pw_site *s)
     if (lead == s || lead->nwith == PW_ROUND_SITES)
         return;
     lead->with[lead->nwith++] = s;
-    admit_variant(s);
     lead->trial.differs |= way_of(s, lead->trial.own) != s->way[PW_TRIAL_USUAL];
     for (int i = 1; i < s->trial.n && i < lead->trial.n; i++)
         if (s->way[i] != NONE && s->trial.slots[i].possible)

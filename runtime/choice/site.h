@@ -60,9 +60,7 @@ typedef struct pw_site_question {
     int rivals; /* ways that a trial compares: at most PW_TRIAL_SLOTS - 1; 0: there is no trial */
     const uint8_t *rival; /* in an order that all sites share that may meet in a round. The first one is safe: it wins
                              unless another one is clearly better */
-    uint8_t refined; /* the way of which the last rival is a variant: that one is tried only where this way is usual,
-                        and not in the first window; 0: it is no variant */
-    pw_hash example; /* of the layout that asks, for reports */
+    pw_hash example;      /* of the layout that asks, for reports */
     pw_site_cost *cost;
     pw_site_first_cost *first; /* NULL: nothing */
     void *arg;
@@ -85,7 +83,6 @@ typedef struct pw_site {
     int ways;
     bool has_trial;
     uint8_t way[PW_TRIAL_SLOTS];          /* of each slot; if it cannot carry the message, that of slot 0 */
-    uint8_t refined;                      /* as in pw_site_question */
     float first[PW_TRIAL_SLOTS];          /* what the first use of each slot costs once more */
     pw_trial trial;                       /* under the lock of all sites in windows */
     struct pw_site *with[PW_ROUND_SITES]; /* the other sites of its rounds in the window that is under way */

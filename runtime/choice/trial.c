@@ -204,10 +204,9 @@ static int next(const pw_trial *t, int step)
         return OVER;
     if (step == 1 && is_short(t, &v))
         return LAST + PW_TRIAL_USUAL;
-    /* The first slot may use the budget up. In the first window that is the safe one, and later, downwards, the variant
-     * of the usual way, which is expected to lose nothing. */
+    /* The safe slot comes first, since the first one may use the budget up. */
     for (int i = 1; i <= t->n; i++) {
-        int slot = (v.last + (t->windows > 0 ? 2 * t->n - i : i)) % t->n;
+        int slot = (v.last + i) % t->n;
 
         if (is_tried(t, &v, slot))
             return 1 + slot;

@@ -261,13 +261,6 @@ static double packed_cost(const pw_facts *f, const pw_conditions *c)
     return is(c, PW_IF_SENT_DENSE) ? fmax(packed, native_cost(f, c)) : packed;
 }
 
-/* It may take longer than packed or shorter, by what no fact says. The sender's MPI copies shorter messages once more,
- * and needs them in its caches. */
-static double streamed_cost(const pw_facts *f, const pw_conditions *c)
-{
-    return (double)c->shape.bytes > f->pipelined ? packed_cost(f, c) : -1;
-}
-
 /* ---- other ways in host memory ----------------------------------------------------------------------------------- */
 
 /* This way saves the copy of packed and the walk of native, so it must come out cheaper than these. */
@@ -323,10 +316,6 @@ static const uint8_t packed_places[] = {PW_STRATEGIES(PACKED)};
 const pw_way pw_ways[PW_STRATEGY_COUNT] = {
     [PW_STRATEGY_NATIVE] = {.bars = PW_IF_NOT_TAKEN, .cost = native_cost},
     [PW_STRATEGY_PACKED] = {.needs = BY_CPU, .bars = PW_IF_ON_DEVICE, .cost = packed_cost},
-    [PW_STRATEGY_STREAMED] = {.needs = BY_CPU | PW_IF_READ,
-                              .bars = PW_IF_ON_DEVICE | PW_IF_TO_ONESELF,
-                              .cost = streamed_cost,
-                              .refines = PW_STRATEGY_PACKED},
     [PW_STRATEGY_CONTIGUOUS] = {.needs = PW_IF_ONE_BLOCK | PW_IF_BETWEEN_TWO | PW_IF_BYTES,
                                 .bars = PW_IF_SENT_DENSE | PW_IF_ON_DEVICE,
                                 .cost = contiguous_cost},
@@ -394,11 +383,11 @@ int pw_way_certain(unsigned set, unsigned refused, bool is_forced)
 }
 
 /* `contiguous` is missing: it gives MPI the same bytes as native does. */
-static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED,   PW_STRATEGY_DIRECT,
-                                  PW_STRATEGY_JOINED, PW_STRATEGY_PIPELINE, PW_STRATEGY_STREAMED};
+static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
+                                  PW_STRATEGY_PIPELINE};
 /* What a message to oneself takes in place of each way of `on_host`: where others are packed, it is joined. */
-static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED,   PW_STRATEGY_DIRECT,
-                                     PW_STRATEGY_JOINED, PW_STRATEGY_PIPELINE, PW_STRATEGY_STREAMED};
+static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
+                                     PW_STRATEGY_PIPELINE};
 static const uint8_t on_device[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE, PW_STRATEGY_ONE_SHOT,
                                     PW_STRATEGY_STAGED};
 

@@ -63,7 +63,6 @@ pw_cost_shape pw_cost_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
     X(CUT_THERE, "packed, it may be cut for a receiver that does not stage it")    \
     X(CUT_HERE, "its sender may have packed it, so that it comes in cut pieces")   \
     X(IN_PIECES, "kernels can move its pieces for the MPI")                        \
-    X(READ, "another process may read its packed copy")                            \
     X(SHOWN, "its receiver may move it from the sender's own memory")              \
     X(FAR, "its receiver may read it over a network")                              \
     X(ODD, "its pieces have odd lengths, at which single bytes cross a GPU's bus") \
@@ -99,7 +98,6 @@ typedef struct pw_conditions {
 typedef struct pw_way {
     unsigned needs, bars; /* the conditions that must hold, and those that must not */
     double (*cost)(const pw_facts *f, const pw_conditions *c); /* NULL: a GPU packs and unpacks */
-    uint8_t refines; /* the way of which this is a variant, that only the sender knows of; 0: it is none */
 } pw_way;
 
 /* The way that leaves the message to the MPI: the first one, as sites want it (site.h). */

@@ -289,39 +289,6 @@ static void sites_of_a_round_are_judged_together(void **state)
     assert_int_equal(pw_site_take(&kb, &qb, NULL, NULL, &s), 1);
 }
 
-/* Where one site of a round can refine its usual way and the others cannot, these keep theirs meanwhile, whichever site
- * leads; a site whose usual way is another one keeps that, too. */
-static void a_refinement_is_tried_after_its_way(void **state)
-{
-    mock can = {.costs = {11000, 10000, 10000}}, cannot = {.costs = {11000, 10000, -1}};
-    pw_site_question q[] = {question(&cannot, -1, true), question(&can, -1, true), question(&can, 0, true)};
-    pw_site_key k[] = {key(1, 1000), key(2, 1000), key(3, 1000)};
-    pw_site *s;
-
-    (void)state;
-    for (int first = 0; first < 2; first++) {
-        pw_site_reset();
-        for (int i = 0; i < 200; i++) {
-            pw_round now = {.n = 0};
-            int way[3] = {0};
-
-            for (int j = 0; j < 3; j++) {
-                int at = j < 2 ? (j + first) % 2 : j;
-
-                q[at].refined = 1;
-                way[at] = pw_site_take(&k[at], &q[at], &now, NULL, &s);
-            }
-            assert_int_not_equal(way[0], 2);
-            assert_true(way[1] != 2 || i >= PW_TRIAL_SECOND);
-            assert_true(way[1] != 2 || way[0] == 1);
-            assert_true(way[2] != 2);
-            pw_round_end(&now, way[1] == 0 ? 2e5 : way[1] == 1 ? 1e5 : 8e4);
-        }
-        assert_int_equal(pw_site_take(&k[0], &q[0], NULL, NULL, &s), 1);
-        assert_int_equal(pw_site_take(&k[1], &q[1], NULL, NULL, &s), 2);
-    }
-}
-
 /* A site whose way has lost without its kernel tries it again before the second window. */
 static void a_missing_kernel_is_waited_for(void **state)
 {
@@ -485,7 +452,6 @@ int main(void)
         cmocka_unit_test_setup(a_dear_first_use_waits, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
-        cmocka_unit_test_setup(a_refinement_is_tried_after_its_way, reset),
         cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),
         cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
         cmocka_unit_test_setup(many_uses_are_one_round, reset),

@@ -24,14 +24,12 @@ typedef struct world {
     double unit;  /* nanoseconds; 0: such that no round is short */
     double slow;  /* what the last way takes before round `ready`, when its kernel is not there; 0: it always is */
     int64_t ready;
-    bool refines; /* the last way refines the one before it (pw_site_question) */
 } world;
 
 /* One rank's site, as runtime/choice/site.c keeps it. */
 typedef struct rank {
     pw_trial trial;
     int way[PW_TRIAL_SLOTS];
-    int refinement; /* a slot; 0: none */
 } rank;
 
 enum { WINDOWS = 16 };
@@ -56,17 +54,15 @@ static rank begin(const world *w, const double *guesses)
 {
     rank r = {.way = {0}};
     float ratios[PW_TRIAL_SLOTS] = {1};
-    int best = 0, rivals = w->ways - w->refines;
+    int best = 0;
 
-    for (int i = 1; i < rivals; i++)
+    for (int i = 1; i < w->ways; i++)
         best = guesses[i] < guesses[best] ? i : best;
     for (int i = 0; i < w->ways; i++) {
         ratios[i + 1] = (float)(guesses[i] / guesses[best]);
         r.way[i + 1] = i;
     }
     r.way[0] = best;
-    if (w->refines)
-        ratios[r.refinement = w->ways] = -1;
     pw_trial_init(&r.trial, w->ways + 1, best + 1, 1, ratios);
     memset(records, 0, sizeof records);
     return r;
@@ -77,9 +73,6 @@ static pw_trial_turn turn(rank *r, int64_t round)
 {
     if (round < r->trial.begin)
         return (pw_trial_turn){PW_TRIAL_USUAL, -1};
-    if (!r->trial.record && r->refinement && r->trial.windows > 0 && r->way[0] == r->way[r->refinement - 1] &&
-        !r->trial.slots[r->refinement].possible)
-        pw_trial_admit(&r->trial, r->refinement, 1);
     if (!r->trial.record)
         pw_trial_open(&r->trial, &records[r->trial.windows]);
     if (!pw_trial_is_over(&r->trial, round))
@@ -124,18 +117,13 @@ static double run(const world *w, rank ranks[2], int64_t first, int64_t last)
     return run_ranks(w, ranks, 2, first, last);
 }
 
-static double least_of(const world *w, int ways)
+static double least(const world *w)
 {
     double best = w->cost[0];
 
-    for (int i = 1; i < ways; i++)
+    for (int i = 1; i < w->ways; i++)
         best = fmin(best, w->cost[i]);
     return best;
-}
-
-static double least(const world *w)
-{
-    return least_of(w, w->ways);
 }
 
 /* A world of random costs, and guesses that are up to `off` times too high or too low. */
@@ -154,8 +142,7 @@ typedef struct tally {
     int wrong, dear_soon, dear_later;
 } tally;
 
-/* With `gain` one way more refines the last one, and takes up to so many times as long or as little. */
-static tally many(double noise, double late, double off, double gain)
+static tally many(double noise, double late, double off)
 {
     tally t = {0};
 
@@ -166,17 +153,11 @@ static tally many(double noise, double late, double off, double gain)
 
         srand48(i);
         w = random_world(noise, late, off, guesses);
-        if (gain > 0) {
-            w.refines = true;
-            w.cost[w.ways] = w.cost[w.ways - 1] * exp((2 * uniform() - 1) * log(gain));
-            guesses[w.ways] = guesses[w.ways - 1];
-            w.ways++;
-        }
         ranks[0] = ranks[1] = begin(&w, guesses);
         soon = run(&w, ranks, 0, 64);
         later = (64 * soon + 448 * run(&w, ranks, 64, 512)) / 512;
         run(&w, ranks, 512, 1100);
-        t.dear_soon += soon > 1.1 * least_of(&w, w.ways - w.refines);
+        t.dear_soon += soon > 1.1 * least(&w);
         t.dear_later += later > 1.1 * least(&w);
         t.wrong += w.cost[ranks[0].way[0]] > right * least(&w) || w.cost[ranks[1].way[0]] > right * least(&w);
     }
@@ -185,7 +166,7 @@ static tally many(double noise, double late, double off, double gain)
 
 static void verdicts_are_right(void **state)
 {
-    tally t = many(0.1, 0.1, 1.5, 0);
+    tally t = many(0.1, 0.1, 1.5);
 
     (void)state;
     assert_true(t.wrong <= RUNS / 100);
@@ -194,7 +175,7 @@ static void verdicts_are_right(void **state)
 /* With guesses that are at most a fifth too high or too low, the loss is bounded but for few. */
 static void the_loss_is_bounded(void **state)
 {
-    tally t = many(0.1, 0, 1.2, 0);
+    tally t = many(0.1, 0, 1.2);
 
     (void)state;
     assert_true(t.dear_soon <= RUNS * 2 / 100);
@@ -203,43 +184,10 @@ static void the_loss_is_bounded(void **state)
 
 static void guesses_that_are_far_off_are_corrected(void **state)
 {
-    tally t = many(0.05, 0, 3, 0);
+    tally t = many(0.05, 0, 3);
 
     (void)state;
     assert_true(t.wrong <= RUNS * 2 / 100);
-}
-
-/* A way that refines another one is left out of the first window, so the first 64 rounds cost no more than without it;
- * after them the bounds are those of the best way. */
-static void refinements_cost_the_first_rounds_nothing(void **state)
-{
-    tally t = many(0.1, 0, 1.2, 1.25);
-
-    (void)state;
-    assert_true(t.dear_soon <= RUNS * 2 / 100);
-    assert_true(t.dear_later <= RUNS * 2 / 100);
-    assert_true(t.wrong <= RUNS / 100);
-}
-
-/* A refinement of a way that has not won is never taken, and one of a way that has is kept if it is better. */
-static void refinements_are_of_what_has_won(void **state)
-{
-    const double guesses[] = {10, 11, 11};
-    const world lost = {.ways = 3, .cost = {10, 12, 1}, .refines = true};
-    const world won = {.ways = 3, .cost = {10, 8, 7}, .refines = true},
-                worse = {.ways = 3, .cost = {10, 8, 9}, .refines = true};
-    rank ranks[2];
-
-    (void)state;
-    ranks[0] = ranks[1] = begin(&lost, guesses);
-    assert_true(run(&lost, ranks, 0, 5000) >= 10);
-    ranks[0] = ranks[1] = begin(&won, guesses);
-    assert_true(run(&won, ranks, 0, PW_TRIAL_SECOND) >= 8);
-    run(&won, ranks, PW_TRIAL_SECOND, 100);
-    assert_int_equal(ranks[0].way[0], 2);
-    ranks[0] = ranks[1] = begin(&worse, guesses);
-    run(&worse, ranks, 0, 5000);
-    assert_int_equal(ranks[0].way[0], 1);
 }
 
 /* Ranks that count the same rounds take the same turns and the same ways, however different their times are. */
@@ -508,8 +456,6 @@ int main(void)
         cmocka_unit_test(verdicts_are_right),
         cmocka_unit_test(the_loss_is_bounded),
         cmocka_unit_test(guesses_that_are_far_off_are_corrected),
-        cmocka_unit_test(refinements_cost_the_first_rounds_nothing),
-        cmocka_unit_test(refinements_are_of_what_has_won),
         cmocka_unit_test(ranks_agree),
         cmocka_unit_test(one_disturbed_rank_does_not_part),
         cmocka_unit_test(short_rounds_wait),

@@ -48,7 +48,6 @@ static void ways_in_host_memory(void **state)
     needs(PW_STRATEGY_NATIVE, ORDINARY, 0, PW_IF_NOT_TAKEN);
     needs(PW_STRATEGY_NATIVE, 0, 0, PW_IF_NOT_TAKEN);
     needs(PW_STRATEGY_PACKED, ORDINARY, packable, PW_IF_ON_DEVICE);
-    needs(PW_STRATEGY_STREAMED, ORDINARY | PW_IF_READ, packable | PW_IF_READ, PW_IF_ON_DEVICE | PW_IF_TO_ONESELF);
     needs(PW_STRATEGY_CONTIGUOUS, ORDINARY | PW_IF_ONE_BLOCK, PW_IF_ONE_BLOCK | PW_IF_BETWEEN_TWO | PW_IF_BYTES,
           PW_IF_ON_DEVICE | PW_IF_SENT_DENSE);
     needs(PW_STRATEGY_JOINED, ORDINARY | PW_IF_TO_ONESELF, PW_IF_TO_ONESELF, 0);
@@ -303,20 +302,6 @@ static void defaults_choose(void **state)
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
-/* It is a rival of packed, and never the guess; of short messages it is neither. */
-static void streaming_is_no_guess(void **state)
-{
-    pw_conditions c = on_host((int64_t)f->pipelined + 1, 8);
-
-    (void)state;
-    c.set |= PW_IF_READ;
-    near(cost(PW_STRATEGY_STREAMED, &c), cost(PW_STRATEGY_PACKED, &c));
-    assert_int_equal(pw_way_choose(f, &c, 0, -1), PW_STRATEGY_PACKED);
-    c.shape.bytes--;
-    assert_true(cost(PW_STRATEGY_STREAMED, &c) < 0);
-    assert_int_equal(pw_way_choose(f, &c, 0, -1), PW_STRATEGY_PACKED);
-}
-
 static void cheapest_way_is_chosen(void **state)
 {
     pw_conditions few = on_host(1 << 16, 4096), many = on_host(1 << 16, 8);
@@ -390,7 +375,6 @@ int main(void)
         cmocka_unit_test(other_gpus_read),
         cmocka_unit_test(short_blocks_do_not_cross),
         cmocka_unit_test(defaults_choose),
-        cmocka_unit_test(streaming_is_no_guess),
         cmocka_unit_test(cheapest_way_is_chosen),
         cmocka_unit_test(some_messages_leave_no_choice),
         cmocka_unit_test(rivals_begin_with_native),

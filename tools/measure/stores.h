@@ -1,6 +1,5 @@
 /*
- * The price of a store to a line of a message that another core has read (docs/messages.md, "Where another core
- * reads").
+ * The price of a store to a line of a message that another core has read, whose caches must give the line up first.
  */
 #ifndef PW_TOOLS_MEASURE_STORES_H
 #define PW_TOOLS_MEASURE_STORES_H

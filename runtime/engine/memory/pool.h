@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Buffers of messages that leave this rank (PW_POOL_OUTBOUND), which other cores read, are kept apart from those that
- * only this process reads: so the lines of the latter are in no other core's caches when they are written (streamed.h).
+ * only this process reads: so the lines of the latter are in no other core's caches when they are written.
  * Outbound buffers lie where other processes can read them (source.h), if there is such memory. */
 typedef enum pw_pool_side { PW_POOL_OWN, PW_POOL_OUTBOUND } pw_pool_side;
 

@@ -69,11 +69,9 @@ static bool is_plain(const pw_message *m)
            m->buffer.place.kind == PW_PLACE_HOST;
 }
 
-/* Decides about a block, and fills *m unless the block has no objects or is not used. *way: what a block takes that is
- * staged only if that is faster. */
-static handling handling_of(const pw_side *side, int i, pw_message *m, pw_strategy_id *way)
+/* Decides about a block, and fills *m unless the block has no objects or is not used. */
+static handling handling_of(const pw_side *side, int i, pw_message *m)
 {
-    *way = pw_way_left;
     if (pw_side_count(side, i) == 0 || !pw_side_use(side, i))
         return IN_PLACE;
     *m = (pw_message){.kind = side->kind,
@@ -86,7 +84,7 @@ static handling handling_of(const pw_side *side, int i, pw_message *m, pw_strate
         return IS_IMPOSSIBLE;
     m->buffer.base = base_of(side, i, m->entry);
     if (pw_message_describe(m)) {
-        if (!may_stay(side) || pw_mirror_is_needed(m) || (*way = pw_message_way(m)) != pw_way_left)
+        if (!may_stay(side) || pw_mirror_is_needed(m) || !pw_message_is_left(m))
             return IS_STAGED;
         return can_pass_bytes(m) ? IN_PLACE_AS_BYTES : IN_PLACE;
     }
@@ -98,7 +96,6 @@ static handling handling_of(const pw_side *side, int i, pw_message *m, pw_strate
 /* What was found out about a block. */
 typedef struct known {
     handling how;
-    pw_strategy_id way;
     pw_message m;
 } known;
 
@@ -120,7 +117,7 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
     pw_buffer *b = &k->m.buffer;
 
     if (!before || !is_as_before(side, i, &before->m)) {
-        k->how = handling_of(side, i, &k->m, &k->way);
+        k->how = handling_of(side, i, &k->m);
         return;
     }
     *k = *before;
@@ -225,7 +222,7 @@ static bool join_blocks(pw_side *side, known *k)
 
     if (side->form != PW_SIDE_EQUAL || side->own >= 0 || side->absent)
         return false;
-    k->how = handling_of(side, 0, &k->m, &k->way);
+    k->how = handling_of(side, 0, &k->m);
     if (k->how != IS_STAGED || pw_block_staging_may_expect(side, is_device(&k->m)) ||
         __builtin_mul_overflow(b->count, (MPI_Count)side->blocks, &count) ||
         __builtin_mul_overflow(b->bytes, (int64_t)side->blocks, &bytes))
@@ -238,20 +235,20 @@ static bool join_blocks(pw_side *side, known *k)
     return true;
 }
 
-/* Opens one staging buffer for all blocks. Where each block in host memory has been chosen to be packed, all are, in
- * the variant of the largest one; otherwise they take the strategy for a message with as many bytes in as many
+/* Opens one staging buffer for all blocks. Where each block in host memory has been chosen to be packed, all are;
+ * otherwise they take the strategy for a message with as many bytes in as many
  * pieces. */
 static pw_status take_whole(pw_block_staging *b, const pw_side *side, const tally *t, int64_t blocks)
 {
     pw_message m = t->leading->m;
-    pw_strategy_id way = pw_ways[t->leading->way].refines ? t->leading->way : PW_STRATEGY_PACKED;
     bool on_host = m.buffer.place.kind == PW_PLACE_HOST;
 
     m.buffer.bytes = t->bytes;
     m.cost_bytes = on_host ? pw_cost_bytes(m.kind, t->bytes, (int)blocks) : t->bytes;
     m.buffer.count = (t->pieces + m.entry->blocks - 1) / m.entry->blocks;
     if (may_stay(side) && on_host)
-        return pw_message_can(&m, way) ? pw_staging_open_by(&b->whole, &m, pw_strategy_of(way)) : PW_ERR_UNSUPPORTED;
+        return pw_message_can(&m, PW_STRATEGY_PACKED) ? pw_staging_open_by(&b->whole, &m, &pw_strategy_packed)
+                                                      : PW_ERR_UNSUPPORTED;
     return pw_operand_stage(&b->whole, &m);
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/env.h"
 #include "runtime/engine/gpu/transfer.h"
-#include "runtime/engine/memory/streamed.h"
 #include "runtime/exchange/gpu/lazy.h"
 #include "runtime/exchange/sharing.h"
 #include "runtime/mpi/strategy/aware.h"
@@ -96,8 +95,7 @@ static unsigned set_of(const pw_message *m)
                    when(m->transports, PW_IF_FAR) |
                    (is_on_device(m) ? in_gpu_memory(m, is_countable) : in_host_memory(m, is_countable));
 
-    return set | when(PW_HAS_STREAMED && m->role != PW_RECV && m->kind <= PW_CALL_NEIGHBOUR, PW_IF_READ) |
-           when(m->channel && pw_direct_serves(m, set), PW_IF_SHOWN);
+    return set | when(m->channel && pw_direct_serves(m, set), PW_IF_SHOWN);
 }
 
 bool pw_message_can(const pw_message *m, pw_strategy_id id)

@@ -1,6 +1,5 @@
 /* How the ways for buffers in host memory are carried out; native is one for buffers in GPU memory, too. */
 #include "runtime/engine/memory/pool.h"
-#include "runtime/engine/memory/streamed.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/segment.h"
@@ -96,47 +95,6 @@ static void packed_give(pw_staging *s)
 
 const pw_strategy pw_strategy_packed = {
     .take = packed_take, .pack = packed_pack, .unpack = packed_unpack, .give = packed_give, .expect = packed_expect};
-
-/* ---- streamed ---------------------------------------------------------------------------------------------------- */
-
-/*
- * streamed: as packed, but the sender packs a tile at a time into memory that only its core uses, and writes the tile
- * past the caches to the memory that MPI gets (runtime/engine/memory/streamed.h).
- */
-
-enum { TILE = 32 << 10 /* fits the caches next to a core, beside what is packed */ };
-
-/* Returns the packed bytes of a tile: whole objects if they are short, and parts of longer ones if the kernel can move
- * parts. Otherwise it is all bytes. */
-static int64_t tile_of(const pw_buffer *b)
-{
-    int64_t size = b->layout->size;
-
-    if (size <= TILE)
-        return TILE / size * size;
-    return b->layout->parts ? TILE : b->bytes;
-}
-
-static pw_status streamed_pack(pw_staging *s)
-{
-    const pw_buffer *b = &s->buffer;
-    int64_t most = tile_of(b), tile = most < b->bytes ? most : b->bytes, n;
-    void *scratch = pw_pool_take(tile);
-
-    if (!scratch)
-        return packed_pack(s);
-    for (int64_t at = 0; at < b->bytes; at += n) {
-        n = b->bytes - at < tile ? b->bytes - at : tile;
-        pw_layout_pack_part(b->layout, b->base, at, at + n, scratch);
-        pw_streamed_copy((char *)s->data + at, scratch, n);
-    }
-    pw_pool_give(scratch, tile);
-    note_message(s);
-    return PW_OK;
-}
-
-const pw_strategy pw_strategy_streamed = {
-    .take = packed_take, .pack = streamed_pack, .unpack = packed_unpack, .give = packed_give, .expect = packed_expect};
 
 /* ---- contiguous -------------------------------------------------------------------------------------------------- */
 

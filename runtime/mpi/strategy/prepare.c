@@ -44,7 +44,7 @@ static void choose(const pw_entry *entry)
                         .once = true};
 
         if (pw_message_describe(&m))
-            pw_message_way(&m);
+            pw_message_is_left(&m);
     }
 }
 

@@ -182,7 +182,6 @@ static pw_site_question question_of(pw_asked *a)
         return q;
     pw_strategy_share_trials();
     q.rivals = pw_way_rivals(a->now.set, &q.rival);
-    q.refined = pw_ways[q.rival[q.rivals - 1]].refines;
     return q;
 }
 
@@ -236,13 +235,13 @@ pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, pw_site **recor
     return choose_afresh(a, refused);
 }
 
-pw_strategy_id pw_message_way(const pw_message *m)
+bool pw_message_is_left(const pw_message *m)
 {
     pw_asked a;
     pw_site *record;
 
     pw_ask(&a, m);
-    return pw_strategy_choose(&a, 0, &record);
+    return pw_strategy_choose(&a, 0, &record) == pw_way_left;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -267,7 +266,7 @@ bool pw_message_describe(pw_message *m)
 void pw_message_leave(pw_message *m)
 {
     if (!chosen_by.counted && pw_message_describe(m))
-        pw_message_way(m);
+        pw_message_is_left(m);
 }
 
 /* Must be called before MPI: once a message is under way, another thread may free the type and its entry. */

@@ -147,8 +147,8 @@ bool pw_message_is_one_block(const pw_message *m);
 enum { PW_LEAST_READ = 2048 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
-/* Returns the way of a described message. Counts as a use of its site. */
-pw_strategy_id pw_message_way(const pw_message *m);
+/* Returns whether a described message is left to MPI. Counts as a use of its site. */
+bool pw_message_is_left(const pw_message *m);
 /* A message is left to MPI whatever its site says. If that says so, too, the next one takes the short path
  * (is_native.h). Fills in the message as pw_message_describe does. */
 void pw_message_leave(pw_message *m);
