@@ -23,8 +23,7 @@ typedef struct trial_group {
     int sources[CALL_MOST_BLOCKS], destinations[CALL_MOST_BLOCKS];
 } trial_group;
 
-/* Returns whether the MPI itself can start persistent collectives more than once; MPICH 4.0 cannot. Tries it, natively.
- */
+/* Returns whether the MPI itself can start persistent collectives more than once; MPICH 4.0 and Intel MPI cannot. */
 bool trial_restarts(void);
 
 /* The number of trials that were skipped because the MPI below fails in them. */
