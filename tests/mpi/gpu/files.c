@@ -98,6 +98,7 @@ static void check_subject(const subject *s, way how, const files *f)
 
     PMPI_File_set_size(f->ours, 0);
     PMPI_File_set_size(f->theirs, 0);
+    MPI_Barrier(MPI_COMM_WORLD); /* the call does not wait for other ranks, which might cut off what this one writes */
     subject_fill(&user, image, s->span, s->seed * 3 + 1);
     subject_pack(s, image, packed);
     rc = MPI_move(f->ours, true, how, at, subject_buffer(s, &user), s->count, s->random.type);
