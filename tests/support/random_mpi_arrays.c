@@ -158,9 +158,7 @@ static void darray_text(const grid *g, const distribution *x, int size, int rank
     pw_make_text(text, ")[%s]", old->text);
 }
 
-/* Intel MPI 2021.18 puts elements of some cyclic darrays in wrong places. Asked at run time, since programs that were
- * built for another MPI meet it, too. */
-static bool is_cyclic_wrong(void)
+bool pw_random_mpi_is_intel(void)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -183,7 +181,7 @@ bool pw_make_darray(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
         pick_distribution(m, d, g.sizes[d], &x);
         size *= x.psize[d];
         cgsizes[d] = gsizes[d] = (int)g.sizes[d];
-        if (x.dist[d] == MPI_DISTRIBUTE_CYCLIC && is_cyclic_wrong())
+        if (x.dist[d] == MPI_DISTRIBUTE_CYCLIC && pw_random_mpi_is_intel()) /* puts elements in wrong places */
             return false;
     }
     int rank = (int)pw_rng_range(m->rng, 0, size - 1), left = rank;
