@@ -69,8 +69,4 @@ void pw_random_mpi_create(pw_rng *rng, const pw_random_mpi_limits *limits, pw_ra
 void pw_random_mpi_create_long(pw_rng *rng, const pw_random_mpi_limits *limits, int64_t blocks, pw_random_mpi *out);
 void pw_random_mpi_free(pw_random_mpi *t);
 
-/* Returns whether this is Intel MPI, whose faults tests leave out. Programs that were built for another MPI meet it,
- * too, so no macro tells. */
-bool pw_random_mpi_is_intel(void);
-
 #endif

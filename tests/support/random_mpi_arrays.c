@@ -1,4 +1,5 @@
 /* subarray and darray, whose typemaps are written by asking of every element of the array whether it is in. */
+#include "tests/support/intel_mpi.h"
 #include "tests/support/random_mpi_internal.h"
 
 #include <string.h>
@@ -158,14 +159,6 @@ static void darray_text(const grid *g, const distribution *x, int size, int rank
     pw_make_text(text, ")[%s]", old->text);
 }
 
-bool pw_random_mpi_is_intel(void)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-
-    return MPI_Get_library_version(text, &length) == MPI_SUCCESS && strstr(text, "Intel");
-}
-
 bool pw_make_darray(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
 {
     grid g;
@@ -181,7 +174,7 @@ bool pw_make_darray(pw_maker *m, const pw_random_mpi *old, pw_random_mpi *out)
         pick_distribution(m, d, g.sizes[d], &x);
         size *= x.psize[d];
         cgsizes[d] = gsizes[d] = (int)g.sizes[d];
-        if (x.dist[d] == MPI_DISTRIBUTE_CYCLIC && pw_random_mpi_is_intel()) /* puts elements in wrong places */
+        if (x.dist[d] == MPI_DISTRIBUTE_CYCLIC && test_is_intel_mpi()) /* puts elements in wrong places */
             return false;
     }
     int rank = (int)pw_rng_range(m->rng, 0, size - 1), left = rank;

@@ -2,6 +2,7 @@
 
 #include "tests/mpi/collective/data.h"
 #include "tests/mpi/support/harness.h"
+#include "tests/support/intel_mpi.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ bool trial_restarts(void)
     at = strstr(text, "MPICH Version:");
     if (at)
         sscanf(at + strlen("MPICH Version:"), " %d.%d", &major, &minor);
-    return (!at && !pw_random_mpi_is_intel()) || major > 4 || (major == 4 && minor >= 3);
+    return (!at && !test_is_intel_mpi()) || major > 4 || (major == 4 && minor >= 3);
 }
 
 /* Returns how many objects go from rank i to rank j. */
@@ -424,7 +425,7 @@ static bool is_broken_below(const trial *t)
     const call *c = t->c;
     bool alone = t->group->size == 1 && !c->neighbours;
 
-    if (t->group->between && t->base.random && t->base.type.map.size == 0 && pw_random_mpi_is_intel())
+    if (t->group->between && t->base.random && t->base.type.map.size == 0 && test_is_intel_mpi())
         return true; /* the MPI waits for messages that hold nothing */
 #ifdef OPEN_MPI
     if (c->kind == KIND_ALLTOALL && t->in_place && (t->mode == NONBLOCKING || t->mode == PERSISTENT))

@@ -190,7 +190,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     gpu_set_current_of(rank);
-    counted = test_can_read_peer() && gpu_is_fake() && test_has_userfaultfd();
+    counted = test_can_read_peer() && test_reads_are_seen() && gpu_is_fake() && test_has_userfaultfd();
     if (wrong)
         corrected();
     else if (argc > 2)

@@ -473,7 +473,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     gpu_set_current_of(rank);
-    counted = counted && test_can_read_peer() && gpu_is_fake();
+    counted = counted && test_can_read_peer() && test_reads_are_seen() && gpu_is_fake();
     run();
     rc = test_result();
     MPI_Finalize();

@@ -357,7 +357,7 @@ int main(int argc, char **argv)
     }
     if (t.rank < 2 && !gpu_is_fake() && gpu_devices() > 1)
         gpu_set_current(gpu_primary(t.rank % gpu_devices()));
-    t.counted = can_read() && t.counted && t.rank < 2 && gpu_is_fake();
+    t.counted = can_read() && test_reads_are_seen() && t.counted && t.rank < 2 && gpu_is_fake();
     create();
     run();
     MPI_Buffer_detach(&t.attached, &n);

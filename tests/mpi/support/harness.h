@@ -47,6 +47,8 @@ int test_result(void);
 /* Returns whether each of two ranks may read the other's memory (process_vm_readv). MPIs copy through shared memory
  * where they may not. */
 bool test_can_read_peer(void);
+/* Returns whether this MPI reads other processes by the C library, so that Packwright sees it. */
+bool test_reads_are_seen(void);
 /* Returns whether the system lets this process handle the faults of others. */
 bool test_has_userfaultfd(void);
 /* From now on the system refuses userfaultfd to this process (seccomp), but if `for_user_code` that for faults of user
