@@ -65,9 +65,9 @@ static bool is_in_pair(int byte)
 /*
  * A 2 x 2 matrix with gaps around it: its product depends on the order of ranks, that of its elements does not. BEHIND
  * says where a type lies that begins before its address. Open MPI 4.1.4 writes beside its own memory in reductions of
- * types whose first byte is not at their address, and so does MPICH 5.0.2 in MPI_Allreduce.
+ * types whose first byte is not at their address, and so do MPICH 5.0.2 and Intel MPI in MPI_Allreduce.
  */
-#if defined OPEN_MPI || MPICH_NUMVERSION >= 50000000
+#if defined OPEN_MPI || defined I_MPI_VERSION || MPICH_NUMVERSION >= 50000000
 enum { MATRIX_AT = 0, MATRIX_EXTENT = 32, BEHIND = 0 };
 #else
 enum { MATRIX_AT = 8, MATRIX_EXTENT = 32, BEHIND = -MATRIX_EXTENT };
