@@ -448,8 +448,9 @@ static void check_pause(void)
         for (int i = 0; i < FEW; i++)
             MPI_Isend(out[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
         test_clock_pass(pause_ns);
-        for (int i = 0; i < FEW; i++)
-            PMPI_Iprobe(0, TAG + i, MPI_COMM_SELF, &flags[i], MPI_STATUS_IGNORE);
+        for (int i = 0; i < FEW; i++) /* Intel MPI sees such a message at a second look only */
+            for (int k = flags[i] = 0; k < 100 && !flags[i]; k++)
+                PMPI_Iprobe(0, TAG + i, MPI_COMM_SELF, &flags[i], MPI_STATUS_IGNORE);
         for (int i = 0; i < FEW; i++)
             MPI_Irecv(in[i].at, 1, pieces, 0, TAG + i, MPI_COMM_SELF, &requests[FEW + i]);
         MPI_Waitall(2 * FEW, requests, test_ignored());
