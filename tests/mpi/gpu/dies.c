@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!gpu_start_as_told(argc, argv) || !test_can_read_peer() || !test_has_userfaultfd()) {
+    if (!gpu_start_as_told(argc, argv) || !test_can_read_peer() || !test_reads_are_seen() || !test_has_userfaultfd()) {
         MPI_Finalize();
         return SKIPPED;
     }
