@@ -7,9 +7,9 @@ from places import ROOT
 from turns import Program
 
 
-def program(place, application, name, *arguments, sources=("rows.c",)):
+def program(place, application, name, *arguments, sources=("rows.c",), uses=""):
     command = (place.compile(name, sources=sources), *arguments, "--seconds=0.05" if place.quick else "--seconds=0.3")
-    return Program(application, command, (*command, "--hand"), place.mpi.environment, ranks=place.ranks)
+    return Program(application, command, (*command, "--hand"), place.mpi.environment, ranks=place.ranks, uses=uses)
 
 
 def files(place):
@@ -17,7 +17,7 @@ def files(place):
     sizes = "--sizes=64,128" if place.quick else "--sizes=64,128,192"
     for what, folder in (("/dev/shm", "/dev/shm"), ("disk", place.base)):
         if os.access(folder, os.W_OK):
-            yield program(place, f"MPI-IO, {what}", "io", f"--folder={folder}", sizes)
+            yield program(place, f"MPI-IO, {what}", "io", f"--folder={folder}", sizes, uses="--uses=")
 
 
 def types(place):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 NATIVE, OURS, HAND = "native", "packwright", "by hand"
+TRIED = 64  # uses in which ways are tried
 
 
 class Missing(Exception):
@@ -41,6 +42,7 @@ class Program:
     limit: int = 300  # seconds of one run
     read: callable = read_rows  # rows of what it has said in a way
     linked: bool = False  # with Packwright: it is started as it is, and told what to do
+    uses: str = ""  # of a program that times native itself: what stands before a number of uses, which it then makes and does not time
 
     def words(self, way):
         return self.hand or self.command if way == HAND else self.command
@@ -173,22 +175,21 @@ class Turns:
         return [row for name in names for row in self.turns(program, [program.only + name])]
 
     def turns(self, program, arguments):
-        """The rows that a program prints with such arguments. The first turn warms up: its results count, its times do not. A program
-        that times native itself runs natively in that turn only."""
+        """The rows that a program prints with such arguments. The first turn warms up: its results count, its times do not. Of a program
+        that times native itself it is the only one natively, for the results, and what warms up is the question what was done."""
         ways = [NATIVE, OURS, *([HAND] if program.hand or program.hand_environment else []), *self.forced]
-        rows, failed, is_own_judge = {}, {}, False
+        rows, failed = {}, {}
         for turn in range(self.pairs + 1):
             self.say(f"{self.mpi}: {program.application}: turn {turn} of {self.pairs} {' '.join(arguments)}")
             for way in ways if turn % 2 else reversed(ways):
-                if way in failed or (way == NATIVE and turn and is_own_judge):
+                if way in failed or (program.uses and (way == NATIVE) == bool(turn)):
                     continue
-                found, why = self.rows_of(program, way, arguments)
+                found, why = self.rows_of(program, way, (*arguments, f"{program.uses}0") if program.uses and not turn else arguments)
                 if why:
                     failed[way] = why
                 for name, (seconds, result, *within) in found.items():
                     row = rows.setdefault(name, Row(program.application, self.mpi, name))
                     row.results[way].append(result)
-                    is_own_judge = is_own_judge or bool(within)
                     if not turn:
                         continue
                     row.times[way].append(seconds)
@@ -199,10 +200,12 @@ class Turns:
                         row.first.append(within[1])
             if NATIVE in failed:
                 raise Missing(f"fails natively: {failed[NATIVE]}")
+            if program.uses and not turn:
+                self.add_ways(program, list(rows.values()))
         rows = {name: row for name, row in rows.items() if row.results.get(NATIVE) or row.results.get(OURS)}
         for row in rows.values():
             row.fault = self.fault(row, failed)
-        if OURS not in failed:
+        if OURS not in failed and not program.uses:
             self.add_ways(program, list(rows.values()))
         return list(rows.values())
 
@@ -225,7 +228,8 @@ class Turns:
             for row in rows:
                 if program.only or not report.exists():
                     report.unlink(missing_ok=True)
-                    self.rows_of(program, OURS, [program.only + row.name] if program.only else [], [f"--report={report}"])
+                    words = (*([program.only + row.name] if program.only else []), *([f"{program.uses}{TRIED}"] if program.uses else []))
+                    self.rows_of(program, OURS, words, [f"--report={report}"])
                 if report.exists():
                     row.taken, row.left = ways_of(json.loads(report.read_text()))
 

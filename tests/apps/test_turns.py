@@ -29,21 +29,22 @@ if report:
 
 
 class Invented:
-    """Launches speakers, and notes in which ways."""
+    """Launches speakers, and notes in which ways, and how many uses they are told to make."""
 
     def __init__(self):
-        self.ways = []
+        self.ways, self.uses = [], []
 
     def launch(self, _program, words, way, options):
         self.ways.append(way)
+        self.uses.append(next((word for word in words if word.startswith("--uses=")), ""))
         report = "".join(o.split("=")[1] for o in options)
         return [sys.executable, "-c", SPEAKER, way, report, *words]
 
 
-def judge(speech, hand=False, **how):
-    invented = Invented()
+def judge(speech, hand=False, uses="", invented=None, **how):
+    invented = invented or Invented()
     words = (json.dumps(speech),)
-    program = Program("invented", words, words if hand else ())
+    program = Program("invented", words, words if hand else (), uses=uses)
     rows = Turns(invented.launch, "an MPI", pairs=3, say=lambda text: None, **how).judge(program)
     return rows, invented.ways
 
@@ -71,10 +72,12 @@ def test_by_hand_and_forced_ways_are_rivals():
 
 def test_a_program_with_turns_of_its_own_is_its_own_judge():
     speech = {NATIVE: [["r", 8.0, "x", 8.0, 8.0]], OURS: [["r", 1.0, "x", 2.0, 4.0]]}
-    rows, ways = judge(speech)
+    invented = Invented()
+    rows, ways = judge(speech, uses="--uses=", invented=invented)
     row = rows[0]
     assert row.ratio() == 2 and row.first_ratio() == 0.5
-    assert ways.count(NATIVE) == 1 and row.median(NATIVE) == 2
+    assert row.median(NATIVE) == 2 and row.taken == {"packed": 5}
+    assert list(zip(ways, invented.uses)) == [(NATIVE, "--uses=0"), (OURS, "--uses=64"), *[(OURS, "")] * 3]
     back = Row.of(row.data())
     assert back.ratio() == 2 and back.first_ratio() == 0.5
 

@@ -7,7 +7,8 @@
  * Where processes differ more than ways do, a row is timed in turns of one process, by MPI_ and by PMPI_ functions:
  * "native" are the seconds by PMPI_, and "first" those of one of its first uses, in which ways are tried.
  *
- * Options of every program: --only=ROW (a shell pattern), --seconds=TIME of a row, --hand (packs by itself).
+ * Options of every program: --only=ROW (a shell pattern), --seconds=TIME of a row, --hand (packs by itself), --uses=N
+ * (makes so many before those whose result counts, and prints 0 seconds).
  */
 #ifndef PW_BENCH_APPS_ROWS_H
 #define PW_BENCH_APPS_ROWS_H
@@ -21,6 +22,7 @@ typedef struct rows {
     const char *only;
     double seconds;
     bool hand;
+    int uses; /* -1: as many as a time takes */
     int rank, ranks;
 } rows;
 
