@@ -13,11 +13,11 @@ def program(place, application, name, *arguments, sources=("rows.c",), uses=""):
 
 
 def files(place):
-    """In memory, and on the disk where this tree lies."""
-    sizes = "--sizes=64,128" if place.quick else "--sizes=64,128,192"
+    """In memory, and on the disk where this tree lies. An exchange of 128^3 through a view takes tenths of a second."""
+    sizes = ("--sizes=64,128", "--view-sizes=64") if place.quick else ()
     for what, folder in (("/dev/shm", "/dev/shm"), ("disk", place.base)):
         if os.access(folder, os.W_OK):
-            yield program(place, f"MPI-IO, {what}", "io", f"--folder={folder}", sizes, uses="--uses=")
+            yield program(place, f"MPI-IO, {what}", "io", f"--folder={folder}", *sizes, uses="--uses=")
 
 
 def types(place):

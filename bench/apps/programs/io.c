@@ -7,7 +7,7 @@
  *
  * With --hand the program copies to and from a contiguous buffer, and reads and writes that.
  *
- * Options: --folder=PATH (where the file lies), --sizes=64,128 (points of a side).
+ * Options: --folder=PATH (where the file lies), --sizes=64,128 and --view-sizes=64 (points of a side).
  */
 #include "rows.h"
 
@@ -231,7 +231,7 @@ static void do_file(const rows *all, const char *folder, const char *what, io x,
         MPI_Type_free(&in_file);
 }
 
-static void do_cubes(const rows *all, const char *folder, int n)
+static void do_cubes(const rows *all, const char *folder, int n, bool view)
 {
     size_t cells = (size_t)n, full = cells + 2;
     io x = {.all = all,
@@ -241,12 +241,9 @@ static void do_cubes(const rows *all, const char *folder, int n)
             .room = full * full * full * sizeof(double)};
     char what[80];
 
-    snprintf(what, sizeof what, "%d^3 ghosted, one block", n);
+    snprintf(what, sizeof what, "%d^3 ghosted, %s", n, view ? "view" : "one block");
     x.in_memory = cube_in_memory(n);
-    do_file(all, folder, what, x, MPI_DATATYPE_NULL);
-    snprintf(what, sizeof what, "%d^3 ghosted, view", n);
-    x.in_memory = cube_in_memory(n);
-    do_file(all, folder, what, x, cube_in_file(n, all));
+    do_file(all, folder, what, x, view ? cube_in_file(n, all) : MPI_DATATYPE_NULL);
 }
 
 static void do_halves(const rows *all, const char *folder, const char *view, MPI_Datatype in_file)
@@ -259,13 +256,19 @@ static void do_halves(const rows *all, const char *folder, const char *view, MPI
     do_file(all, folder, what, x, in_file);
 }
 
+static void do_sizes(const rows *all, const char *folder, const char *sizes, bool view)
+{
+    for (const char *n = sizes; *n; n += strcspn(n, ","), n += *n == ',')
+        do_cubes(all, folder, atoi(n), view);
+}
+
 int main(int argc, char **argv)
 {
-    rows all = rows_begin(argc, argv, "folder sizes");
+    rows all = rows_begin(argc, argv, "folder sizes view-sizes");
     const char *folder = rows_option(argc, argv, "folder", "/dev/shm");
 
-    for (const char *n = rows_option(argc, argv, "sizes", "64,128,192"); *n; n += strcspn(n, ","), n += *n == ',')
-        do_cubes(&all, folder, atoi(n));
+    do_sizes(&all, folder, rows_option(argc, argv, "sizes", "64,128,192"), false);
+    do_sizes(&all, folder, rows_option(argc, argv, "view-sizes", "64,128,192"), true);
     do_halves(&all, folder, "view (6985)", blocks_in_file(&all, 1024));
     do_halves(&all, folder, "view (7645)", blocks_in_file(&all, 4096));
     do_halves(&all, folder, "view (7935)", lattice_in_file(&all));
