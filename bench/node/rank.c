@@ -3,7 +3,7 @@
  * Packwright. Rank 0 prints a line of JSON. The argument says what ranks do:
  *
  * - init: nothing. `init_ms` is the CPU time before main (which loads libraries) and the time of MPI_Init, of the
- *   slowest rank.
+ *   slowest rank; `cpu_ms` the CPU time until then, a mean.
  * - start, first: a message around a ring, packs by eight types, and messages of 32 to 256 KiB. `rss_kib` and `pss_kib`
  *   are a rank's resident memory before the long messages, in full and its part of what is shared, `later_` the same
  *   after them: means. With `first`, rank 0 uses all types before another rank does.
@@ -199,10 +199,12 @@ static memory memory_now(void)
 
 static int init(double begin)
 {
-    double took = over_ranks(bench_now() - begin, MPI_MAX);
+    double cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID), took = bench_now() - begin;
 
+    took = over_ranks(took, MPI_MAX);
+    cpu = over_ranks(cpu, MPI_SUM);
     if (rank == 0)
-        printf("{\"init_ms\": %.3f}\n", took * 1e-6);
+        printf("{\"init_ms\": %.3f, \"cpu_ms\": %.3f}\n", took * 1e-6, cpu * 1e-6);
     return 1;
 }
 
