@@ -109,11 +109,11 @@ static double clocked(void (*exchange)(void *data), void *data, int times)
     return longest;
 }
 
-static int times_within(double seconds, double each, int least)
+static int times_within(double seconds, double each)
 {
     double times = each > 0 ? seconds / each : MOST;
 
-    return times < least ? least : times > MOST ? MOST : (int)times;
+    return times < LEAST ? LEAST : times > MOST ? MOST : (int)times;
 }
 
 /* Returns the digest of all ranks, on rank 0. */
@@ -150,7 +150,7 @@ static double median(double *values)
 static void time_turns(const rows *all, const row *r)
 {
     double first = clocked(r->exchange, r->data, FIRST) / FIRST, ours[TURNS], native[TURNS];
-    int times = times_within(all->seconds / (2 * TURNS), clocked(r->natively, r->data, GUESS) / GUESS, LEAST);
+    int times = times_within(all->seconds / (2 * TURNS), clocked(r->natively, r->data, GUESS) / GUESS);
 
     for (int i = 0; i < TURNS; i++)
         for (int side = 0; side < 2; side++) {
@@ -170,7 +170,7 @@ static void time_row(const rows *all, const row *r)
     int times;
 
     clocked(r->exchange, r->data, WARM);
-    times = times_within(all->seconds, clocked(r->exchange, r->data, GUESS) / GUESS, LEAST);
+    times = times_within(all->seconds, clocked(r->exchange, r->data, GUESS) / GUESS);
     seconds = clocked(r->exchange, r->data, times) / times;
     if (!all->rank)
         printf("\"seconds\": %.9g", seconds);
