@@ -40,7 +40,7 @@ def scalapack(place):
     made = place.compile("scalapack", [library(root, f"libscalapack-{place.mpi.kind}.so.*"), f"-Wl,-rpath-link,{algebra}"])
     sizes = "500,1000" if place.quick else "500,1000,2000,4000"
     yield Program("ScaLAPACK", (made, f"--sizes={sizes}", seconds(place)), environment=environment(place, client.libraries(root), algebra),
-                  ranks=place.ranks)
+                  ranks=place.ranks, turns="--turns")
 
 
 def by_hand(place, application, made, folders=(), settings=(), sizes=("64,128", "64,128,192")):

@@ -7,9 +7,9 @@ from places import ROOT
 from turns import Program
 
 
-def program(place, application, name, *arguments, sources=("rows.c",), uses=""):
+def program(place, application, name, *arguments, sources=(), uses=""):
     command = (place.compile(name, sources=sources), *arguments, "--seconds=0.05" if place.quick else "--seconds=0.3")
-    return Program(application, command, (*command, "--hand"), place.mpi.environment, ranks=place.ranks, uses=uses)
+    return Program(application, command, (*command, "--hand"), place.mpi.environment, ranks=place.ranks, turns="--turns", uses=uses)
 
 
 def files(place):
@@ -25,7 +25,7 @@ def types(place):
 
 
 def grids(place):
-    yield program(place, "small applications", "grids", "--sizes=128,512", sources=["rows.c", "grids_apps.c"])
+    yield program(place, "small applications", "grids", "--sizes=128,512", sources=["grids_apps.c"])
 
 
 def halo3d_row(name):
@@ -38,7 +38,7 @@ def halo3d_row(name):
 
 def halo3d(place, device=()):
     """Its modes with derived types, beside MPI_Alltoallv of bytes that MPI_Pack has packed; and that, with its own packing as the gain."""
-    made = place.compile("halo3d", sources=(), folder=ROOT / "samples")
+    made = place.compile("halo3d", folder=ROOT / "samples")
     side = 64 if place.quick and not device else 256
     iterations = 40 if side == 64 else 5 if place.quick else 15
     command = (made, *(f"--n{axis}={side}" for axis in "xyz"), "--fields=8", "--radius=3", f"--iterations={iterations}", *device)

@@ -125,10 +125,11 @@ class Place:
             raise Missing(str(error)) from None
         return built.build
 
-    def compile(self, name, flags=(), sources=("rows.c",), folder=PROGRAMS):
-        """A program of C sources: NAME.c and others of its folder."""
+    def compile(self, name, flags=(), sources=(), folder=PROGRAMS):
+        """A program of C sources: NAME.c and others of its folder, and what those of programs/ share."""
         made = self.base / f"bin-{self.tag}" / name
-        files = [folder / f"{name}.c", *(folder / source for source in sources)]
+        shared = ("rows.c", "natively.c") if folder == PROGRAMS else ()
+        files = [folder / f"{name}.c", *(folder / source for source in (*shared, *sources))]
         newest = max(f.stat().st_mtime for f in (*files, *folder.glob("*.h")))
         if not made.exists() or made.stat().st_mtime < newest:
             made.parent.mkdir(exist_ok=True)

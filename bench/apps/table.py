@@ -20,6 +20,10 @@ def ratio(row, way=OURS):
     return f"{row.ratio(way):.2f} ({min(each):.2f} to {max(each):.2f})" if each else ""
 
 
+def number(value):
+    return f"{value:.2f}" if value else ""
+
+
 def counts(numbers):
     return ", ".join(f"{what} {n}" for what, n in numbers.items())
 
@@ -38,11 +42,11 @@ def forced_ways(rows):
 def of_findings(findings):
     """The table, and below it what deserves a look."""
     forced = forced_ways(findings.rows)
-    head = ["application", "MPI", "exchange", "native", "Packwright", "ratio", "first", "by hand", *forced, "ways taken", "left to the MPI"]
+    head = ["application", "MPI", "exchange", "native", "Packwright", "ratio", "processes", "first", "by hand", *forced, "ways taken", "left to the MPI"]
     lines = []
     for row in findings.rows:
-        lines.append([row.application, row.mpi, row.name, seconds(row.median(NATIVE)), seconds(row.median(OURS)), ratio(row),
-                      f"{row.first_ratio():.2f}" if row.first else "", seconds(row.median(HAND)), *(f"{row.ratio(way):.2f}" if row.ratio(way) else "" for way in forced), counts(row.taken),
+        lines.append([row.application, row.mpi, row.name, seconds(row.median(NATIVE)), seconds(row.median(OURS)), ratio(row), number(row.between_processes()),
+                      number(row.first_ratio()), seconds(row.median(HAND)), *(number(row.ratio(way)) for way in forced), counts(row.taken),
                       counts(row.left)])
     for application, mpi, reason in findings.skipped:
         lines.append([application, mpi, f"skipped: {reason}", *[""] * (len(head) - 3)])

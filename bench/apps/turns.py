@@ -42,10 +42,13 @@ class Program:
     limit: int = 300  # seconds of one run
     read: callable = read_rows  # rows of what it has said in a way
     linked: bool = False  # with Packwright: it is started as it is, and told what to do
-    uses: str = ""  # of a program that times native itself: what stands before a number of uses, which it then makes and does not time
+    turns: str = ""  # what has it time native by turns in the same process, too
+    uses: str = ""  # of a program that is not timed natively else: what stands before a number of uses, which it then makes and does not time
 
     def words(self, way):
-        return self.hand or self.command if way == HAND else self.command
+        if way == HAND:
+            return self.hand or self.command
+        return (*self.command, self.turns) if self.turns and way != NATIVE else self.command
 
     def settings(self, way):
         return {**self.environment, **(self.hand_environment if way == HAND else {})}
@@ -69,13 +72,18 @@ class Row:
         return statistics.median(self.times[way]) if self.times.get(way) else None
 
     def ratios(self, way=OURS):
-        """How many times as fast as natively, in each turn."""
+        """How many times as fast as natively, in each turn: in the same process if that is known."""
         return [n / t for n, t in zip(self.beside.get(way) or self.times.get(NATIVE, ()), self.times.get(way, ()))]
 
     def ratio(self, way=OURS):
         if self.beside.get(way):
             return statistics.median(self.ratios(way))
         return self.median(NATIVE) / self.median(way) if self.ratios(way) else None
+
+    def between_processes(self):
+        """The same of medians of native processes and those with Packwright, where that is something else."""
+        mine, native = self.times.get(OURS), self.times.get(NATIVE)
+        return self.median(NATIVE) / self.median(OURS) if mine and native and self.beside.get(OURS) not in (None, native) else None
 
     def first_ratio(self):
         """The same of first uses."""
@@ -196,8 +204,9 @@ class Turns:
                     if within:
                         row.beside[way].append(within[0])
                     if within and way == OURS:
-                        row.times[NATIVE].append(within[0])
                         row.first.append(within[1])
+                        if program.uses:
+                            row.times[NATIVE].append(within[0])
             if NATIVE in failed:
                 raise Missing(f"fails natively: {failed[NATIVE]}")
             if program.uses and not turn:

@@ -41,10 +41,10 @@ class Invented:
         return [sys.executable, "-c", SPEAKER, way, report, *words]
 
 
-def judge(speech, hand=False, uses="", invented=None, **how):
+def judge(speech, hand=False, uses="", invented=None, turns="", **how):
     invented = invented or Invented()
     words = (json.dumps(speech),)
-    program = Program("invented", words, words if hand else (), uses=uses)
+    program = Program("invented", words, words if hand else (), uses=uses, turns=turns)
     rows = Turns(invented.launch, "an MPI", pairs=3, say=lambda text: None, **how).judge(program)
     return rows, invented.ways
 
@@ -80,6 +80,15 @@ def test_a_program_with_turns_of_its_own_is_its_own_judge():
     assert list(zip(ways, invented.uses)) == [(NATIVE, "--uses=0"), (OURS, "--uses=64"), *[(OURS, "")] * 3]
     back = Row.of(row.data())
     assert back.ratio() == 2 and back.first_ratio() == 0.5
+
+
+def test_turns_of_one_process_judge_and_processes_stand_beside():
+    speech = {NATIVE: [["r", 3.0, "x"]], OURS: [["r", 1.0, "x", 2.0, 4.0]]}
+    row = judge(speech, turns="--turns")[0][0]
+    assert row.ratio() == 2 and row.between_processes() == 3
+    findings = Findings(rows=[row])
+    assert "| 2.00 (2.00 to 2.00) | 3.00 " in table.of_findings(findings)
+    assert judge({way: [["r", 1.0, "x"]] for way in (NATIVE, OURS)})[0][0].between_processes() is None
 
 
 def test_what_was_done_is_asked_in_runs_of_its_own():

@@ -28,7 +28,8 @@ typedef struct run {
     int mode;
     double *packed[2]; /* buffers that are sent and received, packed by hand */
     MPI_Comm neighbours;
-    MPI_Request requests[2][2 * MAX_PEERS]; /* one set; persistent: one for each field */
+    bool natively;                             /* calls go past Packwright */
+    MPI_Request requests[2][2][2 * MAX_PEERS]; /* natively or not: one set; persistent: one for each field */
 } run;
 
 /* ---- where messages lie ------------------------------------------------------------------------------------------ */
@@ -135,7 +136,7 @@ static void exchange(void *data)
     if (r->mode == ALLTOALLW) {
         alltoallw(r);
     } else {
-        MPI_Request *requests = r->requests[r->mode == PERSISTENT ? g->now : 0];
+        MPI_Request *requests = r->requests[r->natively][r->mode == PERSISTENT ? g->now : 0];
 
         if (r->mode == PERSISTENT)
             MPI_Startall(2 * g->nparts, requests);
@@ -195,20 +196,38 @@ static MPI_Comm neighbours_of(const grid *g)
     return comm;
 }
 
+static void turned(void *data, bool natively)
+{
+    ((run *)data)->natively = natively;
+}
+
+/* Makes the persistent requests of both fields, or frees them; through Packwright and past it. */
+static void keep_requests(run *r, bool makes)
+{
+    for (int side = 0; side < 4; side++) {
+        MPI_Request *requests = r->requests[side / 2][side % 2];
+
+        rows_call_natively(side / 2);
+        if (makes)
+            post(r, side % 2, MPI_Recv_init, make_send, requests);
+        for (int i = 0; !makes && i < 2 * r->g->nparts; i++)
+            MPI_Request_free(&requests[i]);
+    }
+    rows_call_natively(false);
+}
+
 static void do_mode(const rows *all, const char *name, run *r)
 {
     char text[100];
 
     if (r->mode == PERSISTENT)
-        for (int now = 0; now < 2; now++)
-            post(r, now, MPI_Recv_init, make_send, r->requests[now]);
+        keep_requests(r, true);
     snprintf(text, sizeof text, "%s %d^2, %s: step", name, r->g->n, mode_names[r->mode]);
-    rows_do(all, text, &(row){r, prepare, step, digest});
+    rows_do(all, text, &(row){r, prepare, step, digest, turned});
     snprintf(text, sizeof text, "%s %d^2, %s: exchange", name, r->g->n, mode_names[r->mode]);
-    rows_do(all, text, &(row){r, prepare, exchange, digest});
+    rows_do(all, text, &(row){r, prepare, exchange, digest, turned});
     if (r->mode == PERSISTENT)
-        for (int i = 0; i < 4 * r->g->nparts; i++)
-            MPI_Request_free(&r->requests[i / (2 * r->g->nparts)][i % (2 * r->g->nparts)]);
+        keep_requests(r, false);
 }
 
 static void do_application(const rows *all, const char *name, grid g)

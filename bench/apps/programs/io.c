@@ -77,15 +77,12 @@ typedef int transfer_fn(MPI_File file, MPI_Offset at, void *buffer, int count, M
 /* By reads, and by shared. */
 static transfer_fn *const calls[2][2] = {{(transfer_fn *)MPI_File_write_at, (transfer_fn *)MPI_File_write_at_all},
                                          {MPI_File_read_at, MPI_File_read_at_all}};
-static transfer_fn *const native_calls[2][2] = {
-    {(transfer_fn *)PMPI_File_write_at, (transfer_fn *)PMPI_File_write_at_all},
-    {PMPI_File_read_at, PMPI_File_read_at_all}};
 
-static void transfer(const io *x, transfer_fn *const by[2][2], void *buffer, int count, MPI_Datatype type)
+static void transfer(const io *x, void *buffer, int count, MPI_Datatype type)
 {
     MPI_Offset at = x->shared ? 0 : (MPI_Offset)x->bytes * x->all->rank;
 
-    if (by[x->reads][x->shared](x->file, at, buffer, count, type, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    if (calls[x->reads][x->shared](x->file, at, buffer, count, type, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         fprintf(stderr, "a file cannot be %s\n", x->reads ? "read" : "written");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -96,21 +93,14 @@ static void exchange(void *data)
     io *x = data;
 
     if (!x->hand) {
-        transfer(x, calls, x->memory, 1, x->in_memory);
+        transfer(x, x->memory, 1, x->in_memory);
         return;
     }
     if (!x->reads)
         pack(x);
-    transfer(x, calls, x->packed, (int)x->bytes, MPI_BYTE);
+    transfer(x, x->packed, (int)x->bytes, MPI_BYTE);
     if (x->reads)
         unpack(x);
-}
-
-static void exchange_natively(void *data)
-{
-    io *x = data;
-
-    transfer(x, native_calls, x->memory, 1, x->in_memory);
 }
 
 /* The digest of the memory after a read, or of what this rank sees in the file after a write. */
@@ -122,7 +112,7 @@ static uint64_t digest(void *data)
     if (x->reads)
         return rows_digest(0, x->memory, x->room);
     back.reads = true;
-    transfer(&back, calls, x->packed, (int)x->bytes, MPI_BYTE);
+    transfer(&back, x->packed, (int)x->bytes, MPI_BYTE);
     return rows_digest(0, x->packed, x->bytes);
 }
 
@@ -191,7 +181,7 @@ static void do_both(const rows *all, io *x, const char *what)
     for (int reads = 0; reads < 2; reads++) {
         x->reads = reads;
         snprintf(name, sizeof name, "%s %s", reads ? "read" : "write", what);
-        rows_do(all, name, &(row){x, prepare, exchange, digest, x->hand ? NULL : exchange_natively});
+        rows_do(all, name, &(row){x, prepare, exchange, digest});
     }
 }
 

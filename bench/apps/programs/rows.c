@@ -7,8 +7,8 @@
 
 /* Exchanges: before the clock is read, to guess how many fit, at least and at most, and those whose result counts. */
 enum { WARM = 5, GUESS = 3, LEAST = 3, MOST = 100000, DIGESTED = 3 };
-/* Uses in which ways are tried, and turns by MPI_ and PMPI_ functions after them. */
-enum { FIRST = 64, TURNS = 11 };
+/* Uses in which ways are tried, and turns through and past Packwright after them. */
+enum { FIRST = 64, TURNS = 11, LONG = 20 /* times the seconds of a row: as long may first uses take */ };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -50,6 +50,8 @@ rows rows_begin(int argc, char **argv, const char *own_options)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--hand")) {
             all.hand = true;
+        } else if (!strcmp(argv[i], "--turns")) {
+            all.turns = true;
         } else if (strncmp(argv[i], "--", 2) ||
                    !(is_among(argv[i], "only seconds uses") || is_among(argv[i], own_options))) {
             fprintf(stderr, "%s: unknown argument: %s\n", argv[0], argv[i]);
@@ -109,11 +111,11 @@ static double clocked(void (*exchange)(void *data), void *data, int times)
     return longest;
 }
 
-static int times_within(double seconds, double each)
+static int times_within(double seconds, double each, int least)
 {
     double times = each > 0 ? seconds / each : MOST;
 
-    return times < LEAST ? LEAST : times > MOST ? MOST : (int)times;
+    return times < least ? least : times > MOST ? MOST : (int)times;
 }
 
 /* Returns the digest of all ranks, on rank 0. */
@@ -145,21 +147,33 @@ static double median(double *values)
     return values[TURNS / 2];
 }
 
+static void turn(const row *r, bool natively)
+{
+    if (r->turned)
+        r->turned(r->data, natively);
+    rows_call_natively(natively);
+}
+
 /* Prints the seconds of an exchange after its first uses, by turns. The first one of a turn pays for what the other
  * side has left in the caches, and is not counted. */
 static void time_turns(const rows *all, const row *r)
 {
-    double first = clocked(r->exchange, r->data, FIRST) / FIRST, ours[TURNS], native[TURNS];
-    int times = times_within(all->seconds / (2 * TURNS), clocked(r->natively, r->data, GUESS) / GUESS);
+    double first = clocked(r->exchange, r->data, 1), ours[TURNS], native[TURNS];
+    int times = times_within(LONG * all->seconds, first, LEAST);
 
+    times = times < FIRST ? times : FIRST;
+    first = (first + clocked(r->exchange, r->data, times - 1)) / times;
+    turn(r, true);
+    times = times_within(all->seconds / (2 * TURNS), clocked(r->exchange, r->data, GUESS) / GUESS, 1);
     for (int i = 0; i < TURNS; i++)
         for (int side = 0; side < 2; side++) {
             bool natively = (i + side) % 2;
-            void (*exchange)(void *data) = natively ? r->natively : r->exchange;
 
-            exchange(r->data);
-            (natively ? native : ours)[i] = clocked(exchange, r->data, times) / times;
+            turn(r, natively);
+            r->exchange(r->data);
+            (natively ? native : ours)[i] = clocked(r->exchange, r->data, times) / times;
         }
+    turn(r, false);
     if (!all->rank)
         printf("\"seconds\": %.9g, \"native\": %.9g, \"first\": %.9g", median(ours), median(native), first);
 }
@@ -170,7 +184,7 @@ static void time_row(const rows *all, const row *r)
     int times;
 
     clocked(r->exchange, r->data, WARM);
-    times = times_within(all->seconds, clocked(r->exchange, r->data, GUESS) / GUESS);
+    times = times_within(all->seconds, clocked(r->exchange, r->data, GUESS) / GUESS, LEAST);
     seconds = clocked(r->exchange, r->data, times) / times;
     if (!all->rank)
         printf("\"seconds\": %.9g", seconds);
@@ -196,7 +210,7 @@ void rows_do(const rows *all, const char *name, const row *r)
     r->prepare(r->data);
     if (all->uses >= 0)
         use(all, r);
-    else if (r->natively)
+    else if (all->turns)
         time_turns(all, r);
     else
         time_row(all, r);

@@ -17,6 +17,7 @@ void Cblacs_get(int context, int what, int *value);
 void Cblacs_gridinit(int *context, const char *order, int rows, int columns);
 void Cblacs_gridinfo(int context, int *rows, int *columns, int *row, int *column);
 void Cblacs_gridexit(int context);
+void Cblacs_freebuff(int context, int waits);
 int numroc_(const int *n, const int *block, const int *mine, const int *first, const int *processes);
 void descinit_(int *descriptor, const int *m, const int *n, const int *mb, const int *nb, const int *first_row,
                const int *first_column, const int *context, const int *leading, int *info);
@@ -116,6 +117,13 @@ static void redistribute(void *data)
               &x->context);
 }
 
+/* BLACS completes what it has sent when it needs the memory: all of it, now. */
+static void turned(void *data, bool natively)
+{
+    (void)natively;
+    Cblacs_freebuff(((algebra *)data)->context, true);
+}
+
 static uint64_t digest(void *data)
 {
     const algebra *x = data;
@@ -143,7 +151,7 @@ static void do_grid(const rows *all, int n, int height, int width)
     x.pivots = rows_allocate(((size_t)n + BLOCK) * sizeof(int));
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         snprintf(name, sizeof name, "%s, N = %d, %d x %d", calls[i].name, n, height, width);
-        rows_do(all, name, &(row){&x, prepare, calls[i].exchange, digest});
+        rows_do(all, name, &(row){&x, prepare, calls[i].exchange, digest, turned});
     }
     free(x.a.at);
     free(x.b.at);
