@@ -7,24 +7,22 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Where the linker has put this library: asking the loader for the object of an address reads all symbols of it. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+bool pw_calls_is_here(const void *function)
+{
+    return (uintptr_t)function >= (uintptr_t)__ehdr_start && (uintptr_t)function < (uintptr_t)_end;
+}
 
 static const void *base_of(const void *address)
 {
     Dl_info info;
 
-    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
-static const void *own_base(void)
-{
-    static const char inside = 0;
-
-    return base_of(&inside);
-}
-
-bool pw_calls_is_here(const void *function)
-{
-    return base_of(function) == own_base();
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
 static const void *program_base(void)
@@ -47,7 +45,7 @@ const char *pw_calls_taken_by(const char *symbol)
     const void *function = dlsym(RTLD_DEFAULT, symbol);
     Dl_info info;
 
-    if (!function || !dladdr(function, &info) || info.dli_fbase == own_base() || info.dli_fbase == program_base())
+    if (!function || pw_calls_is_here(function) || !dladdr(function, &info) || info.dli_fbase == program_base())
         return NULL;
     return info.dli_fname;
 }
