@@ -51,8 +51,10 @@ int64_t pw_predefined_size(MPI_Datatype type)
     int size;
     MPI_Aint lb, extent, true_lb, true_extent;
 
-    if (pw_envelope_read(type, &envelope, NULL) != PW_OK || envelope.combiner != MPI_COMBINER_NAMED ||
-        PMPI_Type_size(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+    /* Asked about the null handle, MPI calls the error handler of MPI_COMM_WORLD, which may end the program. */
+    if (type == MPI_DATATYPE_NULL || pw_envelope_read(type, &envelope, NULL) != PW_OK ||
+        envelope.combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
+        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
         PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
         return 0;
     return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
