@@ -160,6 +160,23 @@ static void carry_out(way how, int n, int gathered)
 
 /* ---- what is seen of them ---------------------------------------------------------------------------------------- */
 
+/* Returns whether the MPI's own MPI_Waitsome completes all receives that are over; Intel's completes one. */
+static bool completes_all(void)
+{
+    MPI_Request requests[NEIGHBOURS];
+    MPI_Status statuses[NEIGHBOURS];
+    int indices[NEIGHBOURS], in_host[NEIGHBOURS], some, told;
+
+    for (int i = 0; i < NEIGHBOURS; i++)
+        PMPI_Irecv(&in_host[i], 1, MPI_INT, 0, TAG, MPI_COMM_SELF, &requests[i]);
+    for (int i = 0; i < NEIGHBOURS; i++)
+        PMPI_Send(&i, 1, MPI_INT, 0, TAG, MPI_COMM_SELF);
+    PMPI_Waitsome(NEIGHBOURS, requests, &told, indices, statuses);
+    for (int done = told; done < NEIGHBOURS; done += some)
+        PMPI_Waitsome(NEIGHBOURS, requests, &some, indices, statuses);
+    return told == NEIGHBOURS;
+}
+
 /* After many rounds, so that no transfer is done alone any more to correct the model's estimates. A loaded machine may
  * keep the program from launching in time, or complete some messages later than others, but not again and again. */
 static void check_gathered(way how, int n)
@@ -179,6 +196,8 @@ static void check_gathered(way how, int n)
         times = gathered(&missed);
         check(how, n, "gathered");
     }
+    if (how == WAITSOME && !completes_all())
+        return;
     CHECK(times == expected && missed == 0, "%s: launched together %d times, %d times not", way_names[how], times,
           missed);
 }
