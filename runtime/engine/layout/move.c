@@ -28,13 +28,20 @@ static inline __attribute__((always_inline)) void copy_contiguous(move m, int64_
         memcpy(m.packed, mem, (size_t)bytes);
 }
 
+/* Returns NULL if there is no kernel, or not yet. */
+static inline pw_kernel_fn *kernel_of(move m)
+{
+    pw_kernel *k = m.layout->kernel;
+
+    return k ? atomic_load_explicit(m.unpack ? &k->unpack : &k->pack, memory_order_acquire) : NULL;
+}
+
 static bool move_in_turn(move m, int64_t count);
 
 /* Moves whole objects, count > 0 and size > 0. Returns whether a kernel did. */
-static inline __attribute__((always_inline)) bool move_objects(move m, int64_t count)
+static bool move_objects(move m, int64_t count)
 {
     pw_layout *l = m.layout;
-    pw_kernel *k = l->kernel;
     pw_kernel_fn *fn;
 
     if (l->contiguous) {
@@ -43,16 +50,13 @@ static inline __attribute__((always_inline)) bool move_objects(move m, int64_t c
     }
     if (count > l->apart && m.unpack)
         return move_in_turn(m, count);
-    if (!k) {
-        interpret(m, count);
-        return false;
-    }
-    fn = atomic_load_explicit(m.unpack ? &k->unpack : &k->pack, memory_order_acquire);
+    fn = kernel_of(m);
     if (fn) {
         fn(m.unpack ? m.mem : m.packed, m.unpack ? m.packed : m.mem, count, &l->args);
         return true;
     }
-    pw_layout_warm(l, count * l->size);
+    if (l->kernel)
+        pw_layout_warm(l, count * l->size);
     interpret(m, count);
     return false;
 }
@@ -79,15 +83,36 @@ static __attribute__((noinline)) void move_and_note(move m, int64_t count)
     pw_layout_note(m.layout, m.unpack, count * m.layout->size, tier1, pw_layout_clock(m.layout->engine) - begun);
 }
 
-/* The call to the kernel or to memcpy is the last thing here, so that a short move saves no registers. */
-static inline __attribute__((always_inline)) void move_whole(move m, int64_t count)
+/* Does all of pw_layout_pack and pw_layout_unpack. */
+static __attribute__((noinline)) void move_slowly(pw_layout *layout, bool unpack, char *mem, int64_t count,
+                                                  char *packed)
 {
-    if (count <= 0 || m.layout->size == 0)
+    move m = {layout, unpack, mem, packed};
+
+    if (count <= 0 || layout->size == 0)
         return;
-    if (m.layout->engine->counted)
+    if (layout->engine->counted)
         move_and_note(m, count);
     else
         move_objects(m, count);
+}
+
+/*
+ * Short calls are bound by what they store, saved registers included. So the ways to a kernel and to memcpy keep
+ * nothing in memory, and end with that call.
+ */
+static inline __attribute__((always_inline)) void move_whole(move m, int64_t count)
+{
+    pw_layout *l = m.layout;
+    pw_kernel_fn *fn = kernel_of(m);
+    bool is_plain = count > 0 && !l->engine->counted;
+
+    if (is_plain && fn && !(m.unpack && count > l->apart))
+        fn(m.unpack ? m.mem : m.packed, m.unpack ? m.packed : m.mem, count, &l->args);
+    else if (is_plain && l->contiguous && l->size > 0)
+        copy_contiguous(m, count * l->size);
+    else
+        move_slowly(l, m.unpack, m.mem, count, m.packed);
 }
 
 void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed)

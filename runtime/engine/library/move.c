@@ -133,11 +133,12 @@ packwright_status packwright_unpack_range(const packwright_type *type, void *mem
 
 /* ---- pack and unpack ----------------------------------------------------------------------------------- */
 
-/* Does all of packwright_pack and packwright_unpack. */
-static packwright_status move_all(const packwright_type *type, pw_direction direction, void *memory, int64_t count,
-                                  void *packed)
+/* Does all of packwright_pack and packwright_unpack. It is not inlined, so that they need no registers of the caller's.
+ */
+static __attribute__((noinline)) packwright_status move_all(const packwright_type *type, pw_direction direction,
+                                                            void *memory, int64_t count, void *packed)
 {
-    int64_t bytes;
+    int64_t bytes = 0;
     packwright_status status = pw_library_check_move(type, count, &bytes);
 
     return status ? status : move_range(type, direction, memory, count, 0, bytes, packed);
