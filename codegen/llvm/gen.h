@@ -94,7 +94,7 @@ typedef struct pw_loop {
 void pw_loop_open(pw_gen *g, pw_loop *l, int n, const LLVMValueRef *init);
 void pw_loop_close(pw_gen *g, pw_loop *l, const LLVMValueRef *next, LLVMValueRef again);
 
-/* for (i = 0; i < count; i++) with up to two pointers that advance by a step each time. */
+/* for (i = 0; i < count; i++) with two pointers that advance by a step each time. One known turn makes no loop. */
 typedef struct pw_for {
     pw_loop loop;
     pw_if guard;

@@ -86,6 +86,11 @@ void pw_for_open(pw_gen *g, pw_for *f, pw_val count, LLVMValueRef dst, pw_val ds
     f->count = count;
     f->step[0] = dst_step.v;
     f->step[1] = src_step.v;
+    f->i = init[0];
+    f->dst = dst;
+    f->src = src;
+    if (pw_gen_is(count, 1))
+        return;
     f->guarded = !(count.known && count.k > 0);
     if (f->guarded)
         pw_if_open(g, &f->guard, LLVMBuildICmp(g->b, LLVMIntSGT, count.v, pw_gen_k(g, 0), ""));
@@ -97,6 +102,8 @@ void pw_for_open(pw_gen *g, pw_for *f, pw_val count, LLVMValueRef dst, pw_val ds
 
 void pw_for_close(pw_gen *g, pw_for *f)
 {
+    if (pw_gen_is(f->count, 1))
+        return;
     LLVMValueRef next[3] = {LLVMBuildAdd(g->b, f->i, pw_gen_k(g, 1), ""), pw_gen_at(g, f->dst, f->step[0]),
                             pw_gen_at(g, f->src, f->step[1])};
     pw_loop_close(g, &f->loop, next, LLVMBuildICmp(g->b, LLVMIntSLT, next[0], f->count.v, ""));
