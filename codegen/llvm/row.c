@@ -9,7 +9,7 @@
  */
 #include "codegen/llvm/gen.h"
 
-enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 16384, TWICE_LINES = 1 << 15 };
+enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 32768, TWICE_LINES = 1 << 15 };
 enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
@@ -187,7 +187,7 @@ static pw_val singly_over_pages(pw_gen *g, const pw_row *row, pw_val groups)
 static bool twice_suits(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
-    return n > 0 && n <= g->isa.vector_bytes && (n & (n - 1)) == 0 && !row->dst_step.known && !row->count.known;
+    return n > 0 && n <= g->isa.vector_bytes && (n & (n - 1)) == 0 && !row->dst_step.known;
 }
 
 /* For steps below a page; above, single stores do. `n`: bytes of a block. */
