@@ -217,77 +217,54 @@ static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at 
     pw_for_close(g, &f);
 }
 
-/* Returns how many iterations ahead the lines of both sides are prefetched where that may pay. 0: nowhere. */
-static int prefetched_ahead(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
-{
-    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
-    int64_t ahead = n >= LINE ? AHEAD_BYTES / n : 0;
-    bool short_row = row->count.known && row->count.k < AHEAD_TURNS * ahead;
-    return g->shape->joined && !short_row && !pw_row_has_table(row) ? (int)ahead : 0;
-}
+/* How far ahead the groups of a row prefetch each side: bytes, or NULL. */
+typedef struct ahead {
+    LLVMValueRef dst, src;
+} ahead;
 
-/*
- * The lines of a long copy from layout to layout are in no near cache: the source's were written by another core, and
- * the destination's were pushed out since the last call. The processor's own prefetchers follow only one of the sides
- * well. Short rows end before their lines are used, and shorter blocks than a line are prefetched too often.
- */
-static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int ahead)
+/* Short rows end before their lines are used, and short copies find theirs in a near cache. */
+static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int turns)
 {
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
     LLVMValueRef much = LLVMBuildICmp(g->b, LLVMIntSGE, total, pw_gen_k(g, AHEAD_LEAST), "");
-    LLVMValueRef turns = pw_gen_k(g, (int64_t)AHEAD_TURNS * ahead);
-    return LLVMBuildAnd(g->b, much, LLVMBuildICmp(g->b, LLVMIntSGE, row->count.v, turns, ""), "");
+    LLVMValueRef least = pw_gen_k(g, (int64_t)AHEAD_TURNS * turns);
+    return LLVMBuildAnd(g->b, much, LLVMBuildICmp(g->b, LLVMIntSGE, row->count.v, least, ""), "");
 }
 
-static void prefetch(pw_gen *g, LLVMValueRef p, int64_t n, bool is_stored)
+/*
+ * The processor's own prefetchers follow only one side of a copy well. So the memory is prefetched here, on both sides
+ * if both are memory. Blocks shorter than a line would be prefetched too often. Where prefetching does not pay, the
+ * distance is 0: prefetching what is moved next costs less than a second loop.
+ */
+static ahead prefetched_ahead(pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
+    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
+    int turns = n >= LINE ? (int)(AHEAD_BYTES / n) : 0;
+    ahead a = {NULL, NULL};
+    if (turns == 0 || pw_row_has_table(row) || (row->count.known && row->count.k < AHEAD_TURNS * turns))
+        return a;
+    LLVMValueRef pays = prefetching_pays(g, row, turns), none = pw_gen_k(g, 0);
+    if (g->unpack || g->shape->joined)
+        a.dst = LLVMBuildSelect(g->b, pays, step_times(g, row->dst_step, turns).v, none, "");
+    if (!g->unpack || g->shape->joined)
+        a.src = LLVMBuildSelect(g->b, pays, step_times(g, row->src_step, turns).v, none, "");
+    return a;
+}
+
+/* Prefetches of what is not there do no harm. */
+static void prefetch(pw_gen *g, LLVMValueRef p, LLVMValueRef bytes, int64_t n, bool is_stored)
+{
+    p = pw_gen_at(g, p, bytes);
     for (int64_t line = 0; line < n; line += LINE)
         pw_gen_prefetch(g, pw_gen_at_k(g, p, line), is_stored);
 }
 
-/* Prefetches the block that is `ahead` iterations behind the one at `at`. Prefetches of what is not there do no harm.
- */
-static void prefetch_ahead(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int ahead)
+static void prefetch_block(pw_gen *g, const pw_move *m, pw_at at, ahead far)
 {
-    const pw_move *m = &leaf->moves[0];
-    LLVMValueRef src = pw_gen_at_val(g, at.src, step_times(g, row->src_step, ahead));
-    LLVMValueRef dst = pw_gen_at_val(g, at.dst, step_times(g, row->dst_step, ahead));
-    prefetch(g, pw_gen_at_k(g, src, m->src), m->n, false);
-    prefetch(g, pw_gen_at_k(g, dst, m->dst), m->n, true);
-}
-
-/* With `ahead`, groups prefetch so many iterations ahead. */
-static void emit_grouped(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int size, int ahead)
-{
-    pw_val dst_steps[WRITTEN_OUT + 1], src_steps[WRITTEN_OUT + 1], groups = group_count(g, row->count, size);
-    pw_for f;
-    for (int k = 0; k <= size; k++) {
-        dst_steps[k] = step_times(g, row->dst_step, k);
-        src_steps[k] = step_times(g, row->src_step, k);
-    }
-    if (size > 1)
-        groups = singly_over_pages(g, row, groups);
-    if (!pw_gen_is(groups, 0)) {
-        pw_for_open(g, &f, groups, at.dst, dst_steps[size], at.src, src_steps[size]);
-        LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
-        for (int k = 0; k < size; k++) {
-            pw_at block = offset_in_group(g, row, (pw_at){f.dst, f.src}, first, k, dst_steps, src_steps);
-            if (ahead > 0)
-                prefetch_ahead(g, leaf, row, block, ahead);
-            pw_leaf_emit(g, leaf, block);
-        }
-        pw_for_close(g, &f);
-    }
-    if (size == 1 || (row->count.known && row->count.k % size == 0))
-        return;
-    LLVMValueRef done = LLVMBuildMul(g->b, groups.v, pw_gen_k(g, size), "");
-    pw_val left = {.v = left_over(g, row->count, groups, size)};
-    at = after_groups(g, row, at, groups, size);
-    pw_for_open(g, &f, left, at.dst, row->dst_step, at.src, row->src_step);
-    pw_leaf_emit(
-        g, leaf,
-        offset_in_group(g, row, (pw_at){f.dst, f.src}, LLVMBuildAdd(g->b, f.i, done, ""), 0, dst_steps, src_steps));
-    pw_for_close(g, &f);
+    if (far.src)
+        prefetch(g, pw_gen_at_k(g, at.src, m->src), far.src, m->n, false);
+    if (far.dst)
+        prefetch(g, pw_gen_at_k(g, at.dst, m->dst), far.dst, m->n, true);
 }
 
 /* Iterations to write out one after the other, so that loop overhead does not show. */
@@ -305,16 +282,36 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 
 static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
-    int size = group_size(g, leaf, row), ahead = prefetched_ahead(g, leaf, row);
-    pw_if f;
-    if (ahead > 0) {
-        pw_if_open(g, &f, prefetching_pays(g, row, ahead));
-        emit_grouped(g, leaf, row, at, size, ahead);
-        pw_if_else(g, &f);
+    int size = group_size(g, leaf, row);
+    ahead far = prefetched_ahead(g, leaf, row);
+    pw_val dst_steps[WRITTEN_OUT + 1], src_steps[WRITTEN_OUT + 1], groups = group_count(g, row->count, size);
+    pw_for f;
+    for (int k = 0; k <= size; k++) {
+        dst_steps[k] = step_times(g, row->dst_step, k);
+        src_steps[k] = step_times(g, row->src_step, k);
     }
-    emit_grouped(g, leaf, row, at, size, 0);
-    if (ahead > 0)
-        pw_if_close(g, &f);
+    if (size > 1)
+        groups = singly_over_pages(g, row, groups);
+    if (!pw_gen_is(groups, 0)) {
+        pw_for_open(g, &f, groups, at.dst, dst_steps[size], at.src, src_steps[size]);
+        LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
+        for (int k = 0; k < size; k++) {
+            pw_at block = offset_in_group(g, row, (pw_at){f.dst, f.src}, first, k, dst_steps, src_steps);
+            prefetch_block(g, leaf->moves, block, far);
+            pw_leaf_emit(g, leaf, block);
+        }
+        pw_for_close(g, &f);
+    }
+    if (size == 1 || (row->count.known && row->count.k % size == 0))
+        return;
+    LLVMValueRef done = LLVMBuildMul(g->b, groups.v, pw_gen_k(g, size), "");
+    pw_val left = {.v = left_over(g, row->count, groups, size)};
+    at = after_groups(g, row, at, groups, size);
+    pw_for_open(g, &f, left, at.dst, row->dst_step, at.src, row->src_step);
+    pw_leaf_emit(
+        g, leaf,
+        offset_in_group(g, row, (pw_at){f.dst, f.src}, LLVMBuildAdd(g->b, f.i, done, ""), 0, dst_steps, src_steps));
+    pw_for_close(g, &f);
 }
 
 static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
