@@ -16,7 +16,7 @@ typedef struct attempt {
     pw_gpu_launch launch;
     uint64_t params[MAX_WORDS];
     volatile uint64_t *seen;
-    gpu_ptr place, arrivals;
+    gpu_ptr place, ends;
     uint64_t next;
     gpu_graph graph;
     gpu_event event;
@@ -25,8 +25,8 @@ typedef struct attempt {
 static void set_flag(attempt *a, bool flag)
 {
     a->params[PW_HEAD_FLAG] = flag ? a->place : 0;
-    a->params[PW_HEAD_ARRIVALS] = a->arrivals;
-    a->params[PW_HEAD_VALUE] = ++a->next;
+    a->params[PW_HEAD_ENDS] = a->ends;
+    a->next += flag;
 }
 
 static void launch(attempt *a)
@@ -169,8 +169,8 @@ void gpu_bench_completion(const gpu_bench *b, const gpu_subject *s, int reps)
     a.bench = b;
     a.seen = host;
     memset(host, 0, 64);
-    a.arrivals = gpu_alloc(64);
-    gpu_fill(a.arrivals, 0, 64);
+    a.ends = gpu_alloc(64);
+    gpu_fill(a.ends, 0, 64);
     a.event = gpu_event_make();
     a.function = s->kernel.function[0][0];
     reps = reps < MAX_REPS ? reps : MAX_REPS - 1;

@@ -68,8 +68,8 @@ static bool tells_of_its_end(const gpu_work *w)
 
 static pw_gpu_flag next_flag(gpu_flagged *f)
 {
-    return (pw_gpu_flag){
-        .where = (void *)(uintptr_t)f->where, .arrivals = (void *)(uintptr_t)f->arrivals, .value = ++f->value};
+    f->value++;
+    return (pw_gpu_flag){.where = (void *)(uintptr_t)f->where, .ends = (void *)(uintptr_t)f->ends};
 }
 
 static void start_as_called(const gpu_work *w)
@@ -119,8 +119,8 @@ void gpu_flagged_open(gpu_bench *b)
 
     flagged.seen = gpu_alloc_mapped(64, &flagged.where);
     *flagged.seen = 0;
-    flagged.arrivals = gpu_alloc(64);
-    gpu_fill(flagged.arrivals, 0, 64);
+    flagged.ends = gpu_alloc(64);
+    gpu_fill(flagged.ends, 0, 64);
     flagged.graph = gpu_graph_make(b->generic.empty, 1, 256, params);
     b->flagged = &flagged;
 }

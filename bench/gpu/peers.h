@@ -22,7 +22,7 @@ enum { BLOCKS_TIMED = 256, MAX_TIER0_LAUNCHES = 64 };
 typedef struct gpu_flagged {
     gpu_graph graph;
     volatile uint64_t *seen;
-    gpu_ptr where, arrivals;
+    gpu_ptr where, ends;
     uint64_t value;
 } gpu_flagged;
 

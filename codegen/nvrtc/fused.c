@@ -3,6 +3,8 @@
 
 #include "codegen/nvrtc/tier0.h"
 
+#include <string.h>
+
 enum {
     MOST_PARTS = 16,  /* a move of more jobs is faster as a kernel of its own */
     MOST_PIECES = 64, /* only leaves of at most so many pieces are examined */
@@ -20,7 +22,7 @@ enum {
     TILED_BYTES = 256 << 10 /* the longest one that a kernel of its own would take through shared memory */
 };
 
-static const char name[] = "packwright GPU fused moves 3";
+static const char name[] = "packwright GPU fused moves 4";
 
 pw_hash pw_gpu_fused_hash(void)
 {
@@ -501,7 +503,9 @@ void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const p
     uint64_t *w = params + PW_GPU_HEAD_WORDS;
     int first = 1 + PW_JOB_WORDS * f->jobs;
     bool large = first + f->words > PW_GPU_FUSED_SMALL;
+    size_t bytes = sizeof *w * (size_t)(PW_GPU_HEAD_WORDS + (large ? PW_GPU_FUSED_LARGE : PW_GPU_FUSED_SMALL));
     int64_t several = choose_several(f, device), next = 0, units = 0;
+    memset(params, 0, bytes);
     for (int i = 0; i < f->words; i++)
         w[first + i] = f->records[i];
     for (int i = 0; i < f->jobs; i++) {
@@ -514,14 +518,8 @@ void pw_gpu_fused_launch(const pw_gpu_fused *f, const pw_gpu_flag *flag, const p
             w[1 + f->jobs + PW_JOB_ADDRESSES * i + k] = f->addresses[i][k];
     }
     w[0] = (uint64_t)f->jobs;
-    params[PW_HEAD_DST] = params[PW_HEAD_SRC] = 0;
     params[PW_HEAD_FLAG] = (uint64_t)(uintptr_t)flag->where;
-    params[PW_HEAD_ARRIVALS] = (uint64_t)(uintptr_t)flag->arrivals;
-    params[PW_HEAD_VALUE] = flag->value;
-    *out = (pw_gpu_launch){.big = large,
-                           .grid = (uint32_t)next,
-                           .block = PW_GPU_THREADS,
-                           .param_bytes = sizeof(uint64_t) * (size_t)(PW_GPU_HEAD_WORDS + (large ? PW_GPU_FUSED_LARGE
-                                                                                                 : PW_GPU_FUSED_SMALL)),
-                           .total_units = units};
+    params[PW_HEAD_ENDS] = (uint64_t)(uintptr_t)flag->ends;
+    *out = (pw_gpu_launch){
+        .big = large, .grid = (uint32_t)next, .block = PW_GPU_THREADS, .param_bytes = bytes, .total_units = units};
 }

@@ -3,7 +3,7 @@
  * a kernel in which nothing is baked. It takes a table of jobs, one for each piece of each region of each move, within
  * its parameters, so that nothing is uploaded:
  *
- *     dst, src (unused), flag, arrivals, value                         as of every kernel (record.h)
+ *     dst, src (unused), flag, ends                                    as of every kernel (record.h)
  *     w[0]: jobs; for each (its end block | its record << 32); for each dst, src, whole addresses of its first byte;
  *     then the records, each of one job or of several that differ in their addresses alone:
  *         units

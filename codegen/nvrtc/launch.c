@@ -3,6 +3,8 @@
 
 #include "codegen/nvrtc/region_call.h"
 
+#include <string.h>
+
 enum {
     MAX_REGION_BLOCKS = 1 << 20, /* a region gets at most so many blocks of threads; each then takes several turns */
     CHUNKED_FROM = 2 << 10,      /* bytes of a list that blocks of threads take by spans, rather than by entries */
@@ -151,8 +153,7 @@ static void write_head(const pw_gpu_call *call, uint64_t *params)
     params[PW_HEAD_DST] = (uint64_t)(uintptr_t)call->dst;
     params[PW_HEAD_SRC] = (uint64_t)(uintptr_t)call->src;
     params[PW_HEAD_FLAG] = (uint64_t)(uintptr_t)call->flag.where;
-    params[PW_HEAD_ARRIVALS] = (uint64_t)(uintptr_t)call->flag.arrivals;
-    params[PW_HEAD_VALUE] = call->flag.value;
+    params[PW_HEAD_ENDS] = (uint64_t)(uintptr_t)call->flag.ends;
 }
 
 pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device,
@@ -164,6 +165,7 @@ pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, c
                        .block = PW_GPU_THREADS,
                        .shared = (uint32_t)plan->shared_bytes[call->direction],
                        .param_bytes = pw_gpu_plan_param_bytes(plan)};
+    memset(params, 0, l.param_bytes);
     for (int i = 0; i < plan->nregions; i++) {
         pw_region_call c;
         pw_status status = make_region(plan, i, call, full, w, &c);

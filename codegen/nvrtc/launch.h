@@ -21,17 +21,22 @@ typedef struct pw_gpu_device {
     uint32_t max_grid; /* blocks of a launch, but at least one for each region; 0: no limit */
 } pw_gpu_device;
 
+/* Kept in device memory for launches with a flag, one at a time. */
+typedef struct pw_gpu_ends {
+    uint32_t arrivals; /* blocks that are through: 0 between launches */
+    uint64_t count;    /* what the flag is now */
+} pw_gpu_ends;
+
 /*
- * A word that the kernel writes when all that it moved can be seen by the host and by every GPU. A caller that polls
- * the word needs no call of the driver to know that the transfer is over. `where` NULL: nothing is written. `arrivals`
- * is a 32-bit counter in device memory, for one launch at a time: 0 before the first launch, and 0 again when the flag
- * is written. A launch of one block does not use it. A grid of 0 writes no flag, since nothing is launched. Every block
- * waits for its writes, which costs some layouts up to a sixth of their time from tens of MiB up.
+ * A word that goes up by one when all that a kernel has moved can be seen by the host and by every GPU. A caller that
+ * polls the word needs no call of the driver to know that the transfer is over. `where` NULL: nothing is written. The
+ * kernel counts by itself, so a launch that comes again has the same parameters. A grid of 0 writes no flag,
+ * since nothing is launched. Every block waits for its writes, which costs some layouts up to a sixth of their time
+ * from tens of MiB up.
  */
 typedef struct pw_gpu_flag {
     uint64_t *where; /* the GPU's address of the word, for example of mapped host memory */
-    uint32_t *arrivals;
-    uint64_t value;
+    pw_gpu_ends *ends;
 } pw_gpu_flag;
 
 /* Pack: dst is the packed buffer, src the first object; unpack the other way round; both as the GPU sees them.
@@ -57,8 +62,8 @@ typedef struct pw_gpu_launch {
     int64_t total_units; /* the words, tiles, pieces and blocks of all regions */
 } pw_gpu_launch;
 
-/* Makes a launch. `params` has room for pw_gpu_plan_param_bytes(plan) bytes. PW_ERR_OVERFLOW: a number of units does
- * not fit 62 bits. Takes about 100 ns. */
+/* Makes a launch. `params` has room for pw_gpu_plan_param_bytes(plan) bytes, all of which are written. PW_ERR_OVERFLOW:
+ * a number of units does not fit 62 bits. Takes about 100 ns. */
 pw_status pw_gpu_launch_make(const pw_gpu_plan *plan, const pw_gpu_call *call, const pw_gpu_device *device,
                              uint64_t *params, pw_gpu_launch *out);
 

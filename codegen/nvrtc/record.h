@@ -1,7 +1,7 @@
 /*
  * The words of a kernel's parameters, as the host writes and device/prelude.cuh reads them. The parameters are
  *
- *     dst, src, flag, arrivals, value       the buffers; what the end of the kernel writes, and where (launch.h)
+ *     dst, src, flag, ends                  the buffers; what the end of the kernel counts up (launch.h)
  *     w[]: (end block, record | class << 32) for each region, then the regions' records
  *
  * and a region's record is a header, a record for each loop (of the plan's order), and a tail by kind: the pieces
@@ -13,7 +13,7 @@
 
 enum { PW_GPU_THREADS = 256 };
 
-enum { PW_HEAD_DST, PW_HEAD_SRC, PW_HEAD_FLAG, PW_HEAD_ARRIVALS, PW_HEAD_VALUE, PW_GPU_HEAD_WORDS };
+enum { PW_HEAD_DST, PW_HEAD_SRC, PW_HEAD_FLAG, PW_HEAD_ENDS, PW_GPU_HEAD_WORDS };
 
 enum {
     PW_REC_FIRST, /* the region's first block */

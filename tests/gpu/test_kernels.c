@@ -62,27 +62,27 @@ static bool same(const unsigned char *got, const unsigned char *want, int64_t by
 static bool run_to_flag(const gpu_kernel *k, const gpu_info *gpu, bool unpack, int64_t count, gpu_ptr dst, gpu_ptr src)
 {
     static volatile uint64_t *seen;
-    static gpu_ptr where, arrivals;
+    static gpu_ptr where, ends;
     static uint64_t value;
     pw_gpu_call call = {
         .args = &k->args, .count = count, .dst = (void *)(uintptr_t)dst, .src = (const void *)(uintptr_t)src};
-    uint32_t left = 1;
+    pw_gpu_ends left;
 
     if (!seen) {
         seen = gpu_alloc_mapped(sizeof *seen, &where);
         *seen = 0;
-        arrivals = gpu_alloc(sizeof left);
-        gpu_fill(arrivals, 0, sizeof left);
+        ends = gpu_alloc(sizeof left);
+        gpu_fill(ends, 0, sizeof left);
     }
-    call.flag =
-        (pw_gpu_flag){.where = (void *)(uintptr_t)where, .arrivals = (void *)(uintptr_t)arrivals, .value = ++value};
+    call.flag = (pw_gpu_flag){.where = (void *)(uintptr_t)where, .ends = (void *)(uintptr_t)ends};
+    value += count * k->nest->size > 0;
     if (!gpu_kernel_start_on(NULL, k, gpu, unpack, &call))
         return false;
-    for (int64_t patience = INT64_C(1) << 32; count * k->nest->size > 0 && *seen != value; patience--)
+    for (int64_t patience = INT64_C(1) << 32; *seen != value; patience--)
         if (patience == 0)
             return false;
-    gpu_download(&left, arrivals, sizeof left);
-    return left == 0;
+    gpu_download(&left, ends, sizeof left);
+    return left.arrivals == 0;
 }
 
 /* Packs into `packed` (device or mapped memory of total + 2 * GUARD bytes) and compares. */

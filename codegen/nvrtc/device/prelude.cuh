@@ -79,13 +79,18 @@ enum {
 };
 enum { PW_LIST_MOST = 512, PW_GROUPS = 256, PW_ODD_GROUPS = 208, PW_SLACK = 16, PW_SECTOR = 32, PW_LANE_BATCH = 2 };
 
+/* Blocks that are through, and launches that have written the flag. */
+struct pw_ends {
+    pw_u32 arrivals;
+    pw_u64 count;
+};
+
 /* What generated kernels take, by value: no byte of it is ever in GPU memory. */
 template <int N> struct pw_params {
     char *dst;
     const char *src;
-    volatile pw_u64 *flag; /* to be set to `value` when all blocks are through; 0: there is none */
-    pw_u32 *arrivals;
-    pw_u64 value;
+    volatile pw_u64 *flag; /* to be set to the count when all blocks are through; 0: there is none */
+    pw_ends *ends;
     pw_u64 w[N];
 };
 

@@ -85,7 +85,7 @@ static pw_status launch_kernel(batch *b)
         flag = pw_gpu_lane_flag(lane);
     pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
     status = pw_gpu_launch_kernel(lane, f->fn[b->fused.direction][l.big], &l, true);
-    lane->flagged = flag.where && l.grid > 0 && status == PW_OK;
+    pw_gpu_lane_count(lane, flag.where && l.grid > 0 && status == PW_OK);
     return status;
 }
 
@@ -154,12 +154,7 @@ static batch *open_batch(const pw_gpu_order *o)
 /* What the launch has not written, because it was none or has failed, is written when all is moved in other ways. */
 static void keep_promise(batch *b)
 {
-    pw_gpu_lane *lane = b->lane;
-
-    if (!b->promised || (int64_t)(atomic_load_explicit(lane->flag, memory_order_relaxed) - b->value) >= 0)
-        return;
-    lane->value = b->value;
-    atomic_store_explicit(lane->flag, b->value, memory_order_release);
+    pw_gpu_lane_reach(b->lane, b->promised ? b->value : b->lane->value);
 }
 
 /* Releases one reference to the batch, of a finished member or of the collecting thread. The context must be current.

@@ -1,11 +1,14 @@
 /*
  * Graphs of a lane, a few slots chosen by the kernel function. A function gets a graph at its second launch, if its
  * slots are not held by functions that are in use. A launch under way keeps the parameters that it was started with,
- * so a graph can be set again at once.
+ * so a graph can be set again at once; one that has them already is not.
  */
 #include "runtime/engine/gpu/graph.h"
 
 #include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     SLOTS = 4,       /* in which the graph of a function may be */
@@ -20,12 +23,13 @@ static bool is_known(void)
            pw_cu.graph_launch && pw_cu.graph_destroy && pw_cu.graph_exec_destroy;
 }
 
-static void release(pw_gpu_graph *g)
+static void release(pw_gpu_graph *g, bool driver)
 {
-    if (g->exec)
+    if (driver && g->exec)
         pw_cu.graph_exec_destroy(g->exec);
-    if (g->graph)
+    if (driver && g->graph)
         pw_cu.graph_destroy(g->graph);
+    free(g->params);
     *g = (pw_gpu_graph){.function = NULL};
 }
 
@@ -41,17 +45,34 @@ static pw_status make(pw_gpu_graph *g, const pw_cu_kernel_node *node)
         status = pw_cu_check(pw_cu.graph_instantiate(&g->exec, g->graph, 0), "cuGraphInstantiateWithFlags");
     if (status != PW_OK) {
         g->exec = NULL;
-        release(g);
+        release(g, true);
     }
     return status;
 }
 
-/* Sets grid and parameters. A launch under way keeps those that it was started with. */
-static pw_status set(pw_gpu_graph *g, const pw_cu_kernel_node *node)
+static void remember(pw_gpu_graph *g, const pw_gpu_launch *l, const void *params)
 {
-    if (!g->exec)
-        return make(g, node);
-    return pw_cu_check(pw_cu.graph_set_kernel(g->exec, g->node, node), "cuGraphExecKernelNodeSetParams");
+    void *room = realloc(g->params, l->param_bytes);
+
+    if (!room)
+        return;
+    g->params = memcpy(room, params, l->param_bytes);
+    g->grid = l->grid;
+}
+
+/* Sets grid and parameters, which takes the driver as long as a launch, unless the graph has them. */
+static pw_status set(pw_gpu_graph *g, const pw_cu_kernel_node *node, const pw_gpu_launch *l, const void *params)
+{
+    pw_status status;
+
+    if (g->grid == l->grid && !memcmp(g->params, params, l->param_bytes))
+        return PW_OK;
+    g->grid = 0;
+    status = g->exec ? pw_cu_check(pw_cu.graph_set_kernel(g->exec, g->node, node), "cuGraphExecKernelNodeSetParams")
+                     : make(g, node);
+    if (status == PW_OK)
+        remember(g, l, params);
+    return status;
 }
 
 static unsigned home_of(const void *function)
@@ -85,6 +106,7 @@ static pw_gpu_graph *find(pw_gpu_lane *lane, void *function)
     if (slot) {
         slot->function = function;
         slot->credit = 0;
+        slot->grid = 0;
     }
     return NULL;
 }
@@ -103,7 +125,7 @@ bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch 
     g = find(lane, function);
     if (!g)
         return false;
-    status = set(g, &node);
+    status = set(g, &node, launch, params);
     if (status == PW_OK)
         status = pw_cu_check(pw_cu.graph_launch(g->exec, lane->stream), "cuGraphLaunch");
     if (status == PW_OK)
@@ -115,8 +137,8 @@ bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch 
     return false;
 }
 
-void pw_gpu_graphs_free(pw_gpu_lane *lane)
+void pw_gpu_graphs_free(pw_gpu_lane *lane, bool driver)
 {
     for (int i = 0; i < PW_GPU_GRAPHS; i++)
-        release(&lane->graphs[i]);
+        release(&lane->graphs[i], driver);
 }

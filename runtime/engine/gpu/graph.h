@@ -1,7 +1,7 @@
 /*
- * Launches through CUDA graphs of one kernel node. Each launch sets the node's grid and parameters, which takes the
- * driver half the time of cuLaunchKernel as long as the node's function stays. So a lane has a graph for each function
- * that it launches repeatedly.
+ * Launches through CUDA graphs of one kernel node. Setting the node's grid and parameters, and launching it, takes the
+ * driver half the time of cuLaunchKernel as long as the node's function stays, and half of that if nothing is to be
+ * set. So a lane has a graph for each function that it launches repeatedly.
  */
 #ifndef PW_RUNTIME_GPU_GRAPH_H
 #define PW_RUNTIME_GPU_GRAPH_H
@@ -15,7 +15,7 @@
  */
 bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch *launch);
 
-/* Frees the lane's graphs. */
-void pw_gpu_graphs_free(pw_gpu_lane *lane);
+/* Frees the lane's graphs; without `driver` the context has ended. */
+void pw_gpu_graphs_free(pw_gpu_lane *lane, bool driver);
 
 #endif

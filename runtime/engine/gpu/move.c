@@ -54,17 +54,16 @@ static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piec
     bool unpack = (p->move->direction == PW_UNPACK) != l->swapped;
     pw_status status = pw_gpu_launch_kernel(lane, f->fn[unpack][l->big], l, alone);
 
-    lane->flagged = call->flag.where && l->grid > 0 && status == PW_OK;
+    pw_gpu_lane_count(lane, call->flag.where && l->grid > 0 && status == PW_OK);
     return status;
 }
 
-pw_gpu_flag pw_gpu_lane_flag(pw_gpu_lane *lane)
+pw_gpu_flag pw_gpu_lane_flag(const pw_gpu_lane *lane)
 {
     if (!lane->flag)
         return (pw_gpu_flag){.where = NULL};
     return (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
-                         .arrivals = (uint32_t *)(uintptr_t)lane->arrivals,
-                         .value = ++lane->value};
+                         .ends = (pw_gpu_ends *)(uintptr_t)lane->ends};
 }
 
 /* Lets the launch write the lane's flag, if it is the last of its transfer and that pays. */
@@ -187,7 +186,7 @@ bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_
         return false;
     flag = pw_gpu_lane_flag(lane);
     pw_gpu_fused_launch(&jobs, &flag, &lane->gpu->limits, lane->params, &launched);
-    lane->flagged = pw_gpu_launch_kernel(lane, f->fn[PW_UNPACK][launched.big], &launched, true) == PW_OK;
+    pw_gpu_lane_count(lane, pw_gpu_launch_kernel(lane, f->fn[PW_UNPACK][launched.big], &launched, true) == PW_OK);
     return lane->flagged;
 }
 

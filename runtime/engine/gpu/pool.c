@@ -11,6 +11,7 @@
 #include "runtime/engine/memory/source.h"
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 enum {
@@ -178,17 +179,16 @@ static void free_flag(pw_gpu_lane *lane)
         pw_gpu_signal_give(lane->signal);
     else if (lane->flag)
         pw_cu.host_free((void *)lane->flag);
-    if (lane->arrivals)
-        pw_cu.free(lane->arrivals);
+    if (lane->ends)
+        pw_cu.free(lane->ends);
     lane->signal = -1;
     lane->flag = NULL;
-    lane->flag_device = lane->arrivals = 0;
+    lane->flag_device = lane->ends = 0;
 }
 
 static void lane_destroy(pw_gpu_lane *lane, bool driver)
 {
-    if (driver)
-        pw_gpu_graphs_free(lane);
+    pw_gpu_graphs_free(lane, driver);
     if (driver && lane->side)
         pw_cu.stream_destroy(lane->side);
     if (driver && lane->stream)
@@ -221,15 +221,33 @@ static bool take_signal(pw_gpu_lane *lane)
     return lane->signal >= 0;
 }
 
+/* Lets kernels count on from what the flag is now. */
+static pw_status count_from_flag(pw_gpu_lane *lane)
+{
+    pw_cu_ptr count = lane->ends + offsetof(pw_gpu_ends, count);
+
+    return pw_cu_check(pw_cu.copy(count, lane->flag_device, sizeof *lane->flag, lane->stream), "cuMemcpyAsync");
+}
+
+void pw_gpu_lane_reach(pw_gpu_lane *lane, uint64_t value)
+{
+    if (!lane->flag || (int64_t)(atomic_load_explicit(lane->flag, memory_order_relaxed) - value) >= 0)
+        return;
+    lane->value = value;
+    atomic_store_explicit(lane->flag, value, memory_order_release);
+    if (pw_gpu_is_alive(lane->gpu))
+        count_from_flag(lane);
+}
+
 static pw_status make_flag(pw_gpu_lane *lane)
 {
     pw_status status = take_signal(lane) ? PW_OK : make_private_flag(lane);
 
     if (status == PW_OK)
-        status = pw_cu_check(pw_cu.alloc(&lane->arrivals, FLAG_BYTES), "cuMemAlloc");
+        status = pw_cu_check(pw_cu.alloc(&lane->ends, FLAG_BYTES), "cuMemAlloc");
     if (status == PW_OK)
-        status = pw_cu_check(pw_cu.fill(lane->arrivals, 0, FLAG_BYTES, lane->stream), "cuMemsetD8Async");
-    return status;
+        status = pw_cu_check(pw_cu.fill(lane->ends, 0, FLAG_BYTES, lane->stream), "cuMemsetD8Async");
+    return status == PW_OK ? count_from_flag(lane) : status;
 }
 
 /* A lane without a flag waits for its stream. */

@@ -50,6 +50,8 @@ enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 256 }
 typedef struct pw_gpu_graph {
     void *function;            /* NULL: the slot is free */
     void *graph, *node, *exec; /* NULL: not made yet */
+    unsigned grid;             /* to which it is set, with the parameters; 0: these are not known */
+    void *params;
     int credit;
 } pw_gpu_graph;
 
@@ -58,9 +60,9 @@ typedef struct pw_gpu_lane {
     void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
     int signal;             /* of this process (signal.h), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_wait waits for the stream */
-    pw_cu_ptr flag_device, arrivals;
-    uint64_t value; /* what the last launch with a flag writes there */
-    bool flagged;   /* that launch is the last work in the stream */
+    pw_cu_ptr flag_device, ends; /* `ends`: a pw_gpu_ends */
+    uint64_t value;              /* what the last launch with a flag writes there */
+    bool flagged;                /* that launch is the last work in the stream */
     pw_gpu_graph graphs[PW_GPU_GRAPHS];
     struct pw_gpu_batch *batch;                /* the transfers that share a launch (batch.c), allocated at first use */
     _Alignas(16) char work[PW_GPU_WORK_BYTES]; /* the transfer that uses the lane (transfer.c) */
@@ -87,6 +89,10 @@ pw_status pw_gpu_lane_take(pw_gpu *gpu, pw_gpu_lane **out);
 pw_gpu_lane *pw_gpu_lane_take_kept(pw_gpu *gpu);
 /* Gives a lane back, whose work must be over. */
 void pw_gpu_lane_give(pw_gpu_lane *lane);
+
+/* Sets the flag to `value` unless it has reached it: the launch that was to write it has failed, or there was none. All
+ * work in the stream must be done. */
+void pw_gpu_lane_reach(pw_gpu_lane *lane, uint64_t value);
 
 /* Blocks until all work in the lane's stream is done and visible to the host and all GPUs. */
 pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);

@@ -157,13 +157,6 @@ static transfer *begin_in(pw_gpu_lane *lane, const pw_gpu_order *o)
     return t;
 }
 
-/* Others may wait for a launch that has failed. */
-static void signal_end(const pw_gpu_lane *lane)
-{
-    if (lane->signal >= 0 && atomic_load_explicit(lane->flag, memory_order_relaxed) != lane->value)
-        atomic_store_explicit(lane->flag, lane->value, memory_order_release);
-}
-
 /* The GPU's context must be current. Repeats a transfer whose kernel failed, by copies. */
 static pw_status finish(transfer *t)
 {
@@ -177,7 +170,7 @@ static pw_status finish(transfer *t)
         t->order.path = PW_GPU_DIRECT;
         status = pw_gpu_lane_end(t->lane, pw_gpu_enqueue(t));
     }
-    signal_end(t->lane);
+    pw_gpu_lane_reach(t->lane, t->lane->value); /* others may wait for a launch that has failed */
     pw_gpu_give(gpu, t->scratch);
     pw_gpu_give(gpu, t->part);
     pw_gpu_lane_give(t->lane);
@@ -214,7 +207,7 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
     pw_gpu_launch_begun();
     /* If the context has ended, there is no work to wait for, and its lanes cannot be used again. */
     if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK) {
-        signal_end(t->lane);
+        pw_gpu_lane_reach(t->lane, t->lane->value);
         return pw_gpu_judge(gpu_of(t), PW_ERR_IO);
     }
     status = finish(t);

@@ -117,14 +117,15 @@ static void run_launch(const runner *r, const char *name, const pw_gpu_launch *l
                        const pw_gpu_flag *flag)
 {
     emulated_kernel *kernel = find(r->lib, name, l->big);
+    uint64_t next = flag->where ? flag->ends->count + 1 : 0;
     for (uint32_t b = 0; b < l->grid; b++) {
-        assert_true(!flag->where || *flag->where != flag->value);
+        assert_true(!flag->where || *flag->where != next);
         kernel(params, b, l->grid);
     }
     if (flag->where && l->grid > 0) {
-        assert_int_equal(*flag->where, flag->value);
-        assert_int_equal(*flag->arrivals, 0);
-        *flag->where = 0;
+        assert_int_equal(*flag->where, next);
+        assert_int_equal(flag->ends->count, next);
+        assert_int_equal(flag->ends->arrivals, 0);
     }
 }
 
@@ -140,12 +141,12 @@ static void run(void *how, const pw_judge_call *c)
 {
     const runner *r = how;
     uint64_t done = 0;
-    uint32_t arrivals = 0;
+    pw_gpu_ends ends = {.count = r->s->seed};
     pw_gpu_call call = {.args = r->args, .count = c->count, .dst = c->dst, .src = c->src};
     call.big = r->big;
     call.direction = c->unpack && r->s->seed % 4 > 0; /* grids for the other direction do, too */
     if (!r->big)
-        call.flag = (pw_gpu_flag){.where = &done, .arrivals = &arrivals, .value = r->s->seed + 1};
+        call.flag = (pw_gpu_flag){.where = &done, .ends = &ends};
     int n = r->tier0 ? pw_gpu_tier0_launches(r->s->nest) : 1;
     for (int i = 0; i < n; i++) {
         uint64_t params[4096];

@@ -62,8 +62,8 @@ static void *emulate_fused(void)
 static void launch(batch *b)
 {
     uint64_t params[512], done = 0;
-    uint32_t arrivals = 0;
-    pw_gpu_flag flag = {.where = &done, .arrivals = &arrivals, .value = b->seed + 1};
+    pw_gpu_ends ends = {.count = b->seed};
+    pw_gpu_flag flag = {.where = &done, .ends = &ends};
     pw_gpu_launch l;
     char name[32];
     emulated_kernel *kernel;
@@ -78,8 +78,9 @@ static void launch(batch *b)
     assert_non_null(kernel);
     for (uint32_t i = 0; i < l.grid; i++)
         kernel(params, i, l.grid);
-    assert_int_equal(done, flag.value);
-    assert_int_equal(arrivals, 0);
+    assert_int_equal(done, b->seed + 1);
+    assert_int_equal(ends.count, done);
+    assert_int_equal(ends.arrivals, 0);
     for (int i = 0; i < b->fused.jobs; i++) {
         uint64_t shape = b->fused.records[b->fused.at[i] + PW_JOB_SHAPE];
 

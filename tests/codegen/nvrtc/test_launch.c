@@ -200,12 +200,12 @@ static void grid_limit(void **state)
 static void flag_limit(void **state)
 {
     static uint64_t params[4096], where;
-    static uint32_t arrivals;
+    static pw_gpu_ends ends;
     bound b = bind(BLOCKS64);
     pw_gpu_call call = {.args = &b.args, .count = 10, .dst = params, .src = params};
     pw_gpu_launch l;
     (void)state;
-    call.flag = (pw_gpu_flag){.where = &where, .arrivals = &arrivals};
+    call.flag = (pw_gpu_flag){.where = &where, .ends = &ends};
     assert_int_equal(pw_gpu_launch_make(b.plan, &call, &h100, params, &l), PW_OK);
     assert_int_equal(l.grid, 1563);
     call.count = 1000;

@@ -1,5 +1,6 @@
 /* Launches without a GPU: the regions of a plan, walked with the numbers of the parameters. */
 #define _GNU_SOURCE
+#include "codegen/nvrtc/launch.h"
 #include "codegen/nvrtc/plan.h"
 #include "codegen/nvrtc/record.h"
 #include "tests/mpi/gpu/fake.h"
@@ -244,13 +245,15 @@ static void walk(run *r, int dim, int64_t mem, int64_t packed)
 static int write_flag(const fake_context_t *context, const uint64_t *params)
 {
     volatile uint64_t *flag;
+    pw_gpu_ends *ends;
 
     if (!params[PW_HEAD_FLAG])
         return FAKE_OK;
     flag = fake_reach(context, params[PW_HEAD_FLAG], sizeof *flag, false);
-    if (!flag || !fake_reach(context, params[PW_HEAD_ARRIVALS], sizeof(uint32_t), false))
+    ends = fake_reach(context, params[PW_HEAD_ENDS], sizeof *ends, false);
+    if (!flag || !ends)
         return FAKE_FAULT;
-    __atomic_store_n(flag, params[PW_HEAD_VALUE], __ATOMIC_RELEASE);
+    __atomic_store_n(flag, ++ends->count, __ATOMIC_RELEASE);
     return FAKE_OK;
 }
 

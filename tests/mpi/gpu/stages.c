@@ -314,7 +314,8 @@ static void check_completion(void)
     gpu_memory_free(&packed);
 }
 
-/* A kernel of many regions, which has many parameters, is no graph (codegen/nvrtc/start.h). */
+/* A kernel of many regions, which has many parameters, is no graph (codegen/nvrtc/start.h). A launch that is as the one
+ * before sets no parameters of its graph, one to another place does. */
 static void check_parameters(void)
 {
     static const struct {
@@ -327,16 +328,20 @@ static void check_parameters(void)
         MPI_Datatype regions = regions_make(rows[i].regions, &span);
         gpu_memory user = gpu_memory_make(GPU_DEVICE, (size_t)span);
         gpu_memory packed;
-        long graphs = 0, plain = 0;
+        long graphs = 0, plain = 0, sets[4];
 
         MPI_Type_size(regions, &size);
-        packed = gpu_memory_make(GPU_DEVICE, (size_t)size);
-        for (int round = 0; round < 3; round++) { /* the first launch of a function uses no graph either */
+        packed = gpu_memory_make(GPU_DEVICE, 2 * (size_t)size);
+        for (int round = 0; round < 4; round++) { /* the first launch of a function uses no graph either */
             graphs = gpu_calls("cuGraphLaunch");
             plain = gpu_calls("cuLaunchKernel");
-            position = 0;
-            MPI_Pack(user.at, 1, regions, packed.at, size, &position, MPI_COMM_SELF);
+            sets[round] = gpu_calls("cuGraphExecKernelNodeSetParams");
+            position = round == 3 ? size : 0;
+            MPI_Pack(user.at, 1, regions, packed.at, 2 * size, &position, MPI_COMM_SELF);
         }
+        CHECK(sets[3] == sets[2], "%d regions: the graph is set to what it has", rows[i].regions);
+        CHECK(gpu_calls("cuGraphExecKernelNodeSetParams") - sets[3] == rows[i].graphs, "%d regions: it is not set",
+              rows[i].regions);
         graphs = gpu_calls("cuGraphLaunch") - graphs;
         plain = gpu_calls("cuLaunchKernel") - plain;
         CHECK(graphs == rows[i].graphs && plain == !rows[i].graphs, "%d regions: %ld launches by graph, %ld plain ones",
