@@ -80,9 +80,9 @@ static void end_work(void)
 }
 
 /* Until a send is started it counts as deferred, so that threads that wait for it come to the lock. */
-static void started(void)
+static void started(int sends)
 {
-    atomic_fetch_sub_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_release);
+    atomic_fetch_sub_explicit(&pw_gate_unfinished, sends * PW_GATE_DEFERRED, memory_order_release);
 }
 
 /* What is gathered begins to be packed. Where the GPU has no room, the rest stays gathered. */
@@ -122,7 +122,6 @@ static void start(pw_deferred *d)
         rc = pw_next.MPI_Start(&request);
     if (queue.nested == nested)
         p->error = rc;
-    started();
 }
 
 void pw_deferred_close(void)
@@ -130,16 +129,16 @@ void pw_deferred_close(void)
     if (!begin_work())
         return;
     while (pop())
-        started();
+        started(1);
     end_work();
 }
 
 /* Ends the round if a pause has followed its last send. The pause has delayed what is in the queue; the second such
  * pause after as many sends makes the next one expected. (One alone may be the system's.) Returns whether there was a
  * pause. */
-static bool end_paused_round(void)
+static bool end_paused_round(int64_t now)
 {
-    if (pw_clock_ns() - queue.last_ns <= LONG_NS)
+    if (now - queue.last_ns <= LONG_NS)
         return false;
     if (queue.first && queue.round > 0) {
         queue.predicted = queue.round == queue.paused ? queue.round : 0;
@@ -156,7 +155,7 @@ static void expect_no_pause(void)
 
 static void poll(void)
 {
-    while (queue.first && queue.first != queue.gathered && pw_staging_is_packed(queue.first->out))
+    for (; queue.first && queue.first != queue.gathered && pw_staging_is_packed(queue.first->out); started(1))
         start(pop());
 }
 
@@ -164,7 +163,7 @@ void pw_deferred_poll_slow(void)
 {
     if (!begin_work())
         return;
-    end_paused_round();
+    end_paused_round(pw_clock_ns());
     if (!queue.grown)
         launch();
     queue.grown = false;
@@ -175,20 +174,22 @@ void pw_deferred_poll_slow(void)
 static void flush(void)
 {
     pw_deferred *d;
+    int n = 0;
 
     queue.round = 0;
     launch();
     pw_gpu_show_together(true);
-    while ((d = pop()) != NULL)
+    for (; (d = pop()) != NULL; n++)
         start(d);
     pw_gpu_show_together(false);
+    started(n);
 }
 
 void pw_deferred_flush_slow(void)
 {
     bool mine = begin_work();
 
-    if (mine && queue.first && !end_paused_round())
+    if (mine && queue.first && !end_paused_round(pw_clock_ns()))
         expect_no_pause();
     flush();
     if (mine)
@@ -198,8 +199,9 @@ void pw_deferred_flush_slow(void)
 void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
 {
     bool mine = begin_work();
+    int64_t now = pw_clock_ns();
 
-    if (!end_paused_round() && queue.as_predicted)
+    if (!end_paused_round(now) && queue.as_predicted)
         expect_no_pause();
     d->pending = p;
     d->out = out;
@@ -214,11 +216,12 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     queue.grown = true;
     atomic_fetch_add_explicit(&pw_gate_unfinished, PW_GATE_DEFERRED, memory_order_relaxed);
     queue.as_predicted = ++queue.round == queue.predicted && ++queue.kept % AGAIN != 0;
-    if (queue.as_predicted)
+    if (queue.as_predicted) {
         flush();
-    else
+        now = pw_clock_ns();
+    } else
         poll();
-    queue.last_ns = pw_clock_ns();
+    queue.last_ns = now;
     if (mine)
         end_work();
 }
