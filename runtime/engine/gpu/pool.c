@@ -247,14 +247,16 @@ static pw_status make_flag(pw_gpu_lane *lane)
         status = pw_cu_check(pw_cu.alloc(&lane->ends, FLAG_BYTES), "cuMemAlloc");
     if (status == PW_OK)
         status = pw_cu_check(pw_cu.fill(lane->ends, 0, FLAG_BYTES, lane->stream), "cuMemsetD8Async");
-    return status == PW_OK ? count_from_flag(lane) : status;
+    return status == PW_OK && lane->value > 0 ? count_from_flag(lane) : status;
 }
 
 /* A lane without a flag waits for its stream. */
 static void add_flag(pw_gpu_lane *lane)
 {
-    if (make_flag(lane) != PW_OK)
-        free_flag(lane);
+    if (make_flag(lane) == PW_OK)
+        return;
+    pw_cu.stream_wait(lane->stream);
+    free_flag(lane);
 }
 
 static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
