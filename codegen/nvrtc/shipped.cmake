@@ -26,7 +26,7 @@ foreach(gpu IN LISTS gpus)
     COMMAND ${CMAKE_COMMAND} -E env --unset=PACKWRIGHT_NVRTC_MODULE $<TARGET_FILE:packwright> compile --cache=${folder} --gpu=${gpu} int
     COMMAND ${CMAKE_COMMAND} -E copy_directory ${folder} ${CMAKE_BINARY_DIR}/lib/packwright-kernels
     COMMAND ${CMAKE_COMMAND} -E touch ${folder}.made
-    DEPENDS ${sources}
+    DEPENDS ${sources} ${CMAKE_BINARY_DIR}/codegen/generator.h
     COMMENT "Compiling the general kernels for GPUs (${gpu})"
     VERBATIM)
   list(APPEND made ${folder}.made)

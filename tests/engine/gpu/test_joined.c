@@ -230,11 +230,37 @@ static void a_failed_launch_is_made_good(void **state)
     pw_arena_destroy(arena);
 }
 
+static void launch_to_the_end(pw_gpu_lane *lane)
+{
+    assert_true(pw_gpu_launch_bytes(lane, pw_cu_address(memory[1].at), pw_cu_address(memory[0].at), 64));
+    assert_int_equal(pw_cu.stream_wait(lane->stream), PW_CU_OK);
+    assert_int_equal(*lane->flag, lane->value);
+}
+
+/* Kernels count a lane's flag on from what it was set to in place of a launch. */
+static void a_flag_goes_on(void **state)
+{
+    pw_gpu_scope scope;
+    pw_gpu_lane *lane;
+
+    (void)state;
+    assert_int_equal(pw_gpu_enter(gpu, &scope), PW_OK);
+    assert_int_equal(pw_gpu_lane_take(gpu, &lane), PW_OK);
+    if (pw_gpu_fused_functions(gpu)) {
+        launch_to_the_end(lane);
+        pw_gpu_lane_reach(lane, lane->value + 3);
+        launch_to_the_end(lane);
+    }
+    pw_gpu_lane_give(lane);
+    pw_gpu_leave(&scope);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_as_typemaps_say),
         cmocka_unit_test(a_failed_launch_is_made_good),
+        cmocka_unit_test(a_flag_goes_on),
     };
 
     const char *driver = argc > 1 && strcmp(argv[1], "-") != 0 ? argv[1] : NULL;
