@@ -6,7 +6,8 @@ usage: generate.py OUTDIR FILE.api…
 writes into OUTDIR:
   next.h       the table of next functions, with one typedef a call, and pw_call_X() for calls with two forms
   next.c       the table, and the names that its loader resolves
-  hooks.h      prototypes of the hand-written pw_hook_X()
+  hooks.h      prototypes of the pw_hook_X(), which are hand-written but for those of families
+  families.c   the hooks of calls that have a family
   wrappers.c   the exported MPI_X
   exports.map  linker version script: those symbols and no others
 """
@@ -47,6 +48,21 @@ VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
 CONDITIONS = {"pending": "pw_pending_any()", "known": "(pw_pending_any() || pw_direct_knows_channels() || pw_loopback_knows())",
               "rma": "(pw_rma_any() || pw_gate_has_deferred())", "always": ""}
+# Collectives by family, with the sides (collective.h) that have a block for each peer if they have one count for all blocks.
+COLLECTIVES = {"BCAST": (), "REDUCE": (), "ALLREDUCE": (), "GATHER": ("recv",), "SCATTER": ("send",),
+               **dict.fromkeys(("ALLGATHER", "NEIGHBOUR_ALLGATHER"), ("recv",)),
+               **dict.fromkeys(("ALLTOALL", "NEIGHBOUR_ALLTOALL"), ("send", "recv"))}
+# Fields of a pw_side by the roles of parameters.
+SIDE_FIELDS = {"buffer": "buf", "count": "count", "datatype": "type", "count[]": "counts", "displacement[]": "displs", "aint[]": "displs",
+               "datatype[]": "types"}
+# Other families: the struct that says what a call asks for, what carries it out, the field that is true if MPI writes the buffer, and
+# fields with other names than their parameters.
+FAMILIES = {"transfer": ("pw_transfer", "pw_transfer_call", "gets",
+                         {"origin_addr": "buf", "origin_datatype": "origin", "target_rank": "rank", "target_disp": "disp",
+                          "target_count": "count", "target_datatype": "type"}),
+            "file": ("pw_io_call", "pw_io_carry_out", "reads", {"datatype": "type"})}
+# Fields of these that are true for calls that have a parameter of the role.
+FLAGS = {"op": "accumulates", "request": "with_request"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/one_sided/past.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
@@ -98,6 +114,10 @@ class Param:
         return self.role not in ("buffer", "status") and ROLES[self.role][0] != ROLES[self.role][1]
 
     @property
+    def full_role(self):
+        return self.role + "[]" * self.array
+
+    @property
     def is_view(self):
         """An array that differs between the forms."""
         return self.array and self.widens
@@ -131,10 +151,10 @@ class Form:
 class Call:
     def __init__(self, words, known):
         if len(words) < 3:
-            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [kind=KIND] [light] [caller] ACTION")
+            raise ApiError("expected NAME SINCE [large=V] [returns=T] [like=NAME] [when=CONDITION] [kind=KIND] [family=FAMILY] [light] [caller] ACTION")
         self.name, self.since, self.action = words[0], version(words[1]), words[-1]
         self.large, self.returns, self.params, self.condition, self.kind = None, "int", [], None, None
-        self.light = self.caller = False
+        self.light, self.caller, self.family = False, False, None
         for word in words[2:-1]:
             key, _, value = word.partition("=")
             if key == "large":
@@ -144,7 +164,7 @@ class Call:
             elif key == "like":
                 if value not in known:
                     raise ApiError(f"like={value}: no such call before this one")
-                self.params = list(known[value].params)
+                self.params, self.family = list(known[value].params), known[value].family
             elif key == "when":
                 if value not in CONDITIONS:
                     raise ApiError(f"unknown condition '{value}'")
@@ -153,6 +173,10 @@ class Call:
                 if value not in KINDS:
                     raise ApiError(f"unknown kind '{value}'")
                 self.kind = value
+            elif key == "family":
+                if value not in COLLECTIVES and value not in FAMILIES:
+                    raise ApiError(f"unknown family '{value}'")
+                self.family = value
             elif word in ("light", "caller"):
                 setattr(self, word, True)
             else:
@@ -172,8 +196,7 @@ class Call:
     def native_question(self, large):
         """The question whether all buffers are certain to be left to MPI."""
         if self.kind == "collective":
-            until = [p.role for p in self.params].index("comm") + 1
-            return f"pw_is_native_{self.short}({', '.join(p.for_hook(large) for p in self.params[:until])})"
+            return f"pw_sides_are_native(PW_{self.family}, &(pw_sides){{{self.sides(lambda p: p.for_hook(large))}}}, comm)"
         if self.kind == "operand":
             buffers = [f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
                        for p in self.params if p.role == "buffer"]
@@ -191,6 +214,28 @@ class Call:
         kind, times = KINDS[self.kind]
         return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, {times})"
                            for buf, count, type in buffers)
+
+    def side_of(self, param):
+        """The side that a parameter of a collective belongs to. The only buffer is one that is received."""
+        buffers = [p for p in self.params if p.role == "buffer"]
+        before = [p for p in self.params[:self.params.index(param) + 1] if p.role == "buffer"]
+        return "send" if len(buffers) == 2 and len(before) == 1 else "recv"
+
+    def sides(self, value):
+        """The sides and the root of a collective, as fields. Both sides of a reduction have its count and its type."""
+        out, computes = [], any(p.role == "op" for p in self.params)
+        for side in "send", "recv":
+            of = [p for p in self.params if p.full_role in SIDE_FIELDS and
+                  (self.side_of(p) == side or (computes and p.role != "buffer"))]
+            roles = [p.full_role for p in of]
+            form = "TYPED" if "datatype[]" in roles else "VARYING" if "count[]" in roles else \
+                   "EQUAL" if side in COLLECTIVES[self.family] else "ONE"
+            values = [f".{SIDE_FIELDS[p.full_role]} = " +
+                      (f"(void *){p.name}" if p.role == "buffer" else f"(pw_displs){{{p.name}, true}}" if p.full_role == "aint[]" else value(p))
+                      for p in of]
+            if of:
+                out.append(f".{side} = {{{', '.join([f'.form = PW_SIDE_{form}', *values] + ['.computes = true'] * computes)}}}")
+        return ", ".join(out + [".root = root" for p in self.params if p.role == "rank"])
 
     def question_at_once(self, large):
         """The question that knows most native calls by a look at each handle (is_native.h of strategy); None: there is none."""
@@ -344,6 +389,48 @@ def hooks_header(calls):
         out.append(guarded(c.since, f"pw_verdict pw_hook_{c.short}({', '.join(params + ['int *rc'])});\n"))
     out.append("\n#endif\n")
     return "".join(out)
+
+
+def family_hook(call):
+    """A function that calls the next one by what a struct of the family says, and the hook that fills in that struct."""
+    if call.family in COLLECTIVES:
+        struct, carry_out = "pw_collective", "pw_reduction_call" if any(p.role == "op" for p in call.params) else "pw_collective_call"
+        more = {"comm": "way.comm", "info": "way.info", "request": "way.request", "op": "op", "rank": "root"}
+        fields = [more[p.role] if p.role in more else f"{call.side_of(p)}.{SIDE_FIELDS[p.full_role]}" + ".at" * (p.full_role == "aint[]")
+                  for p in call.params]
+        roles = [p.role for p in call.params]
+        mode = "BLOCKING" if "request" not in roles else "PERSISTENT" if "info" in roles else "NONBLOCKING"
+        values = [f".family = PW_{call.family}", call.sides(lambda p: p.name), f".way.mode = PW_{mode}", ".way.large = large"]
+        values += [f".{more[p.role]} = {p.name}" for p in call.params if p.role in more and p.role != "rank"]
+        large = "way.large"
+    else:
+        struct, carry_out, writes, renamed = FAMILIES[call.family]
+        fields, large = [renamed.get(p.name, p.name) for p in call.params], "large"
+        values = [f".{field} = {'(void *)' * (p.role == 'buffer')}{p.name}" for field, p in zip(fields, call.params)]
+        values += [f".{FLAGS[p.role]} = true" for p in call.params if p.role in FLAGS] + [".large = large"]
+        values += [f".{writes} = true" for p in call.params if p.role == "buffer" and p.direction == "out"]
+    params = ", ".join([p.declare_for_hook(1) for p in call.params] + ["bool large", "int *rc"])
+    arguments = ", ".join([f"c->{field}" for field in fields] + [f"c->{large}"])
+    return guarded(call.since, f"""\
+static int next_{call.short}(const {struct} *c)
+{{
+    return pw_call_{call.short}({arguments});
+}}
+
+pw_verdict pw_hook_{call.short}({params})
+{{
+    {struct} c = {{.next = next_{call.short}, {', '.join(values)}}};
+
+    return {carry_out}(&c, rc);
+}}
+
+""")
+
+
+def families_source(calls):
+    return "".join([BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/collective/collective.h"\n'
+                    '#include "runtime/mpi/io/internal.h"\n#include "runtime/mpi/one_sided/internal.h"\n\n',
+                    *(family_hook(c) for c in calls if c.action == "hook" and c.family)])
 
 
 def wrapper(f):
@@ -510,7 +597,7 @@ def main():
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     for name, make in (("next.h", next_header), ("next.c", next_source), ("hooks.h", hooks_header),
-                       ("wrappers.c", wrappers_source), ("exports.map", exports_map)):
+                       ("families.c", families_source), ("wrappers.c", wrappers_source), ("exports.map", exports_map)):
         (out / name).write_text(make(calls))
 
 

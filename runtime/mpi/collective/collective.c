@@ -17,6 +17,7 @@
 #include "runtime/mpi/collective/self.h"
 #include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/errors.h"
+#include "runtime/mpi/strategy/operand.h"
 #include "runtime/mpi/types/registry.h"
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -267,4 +268,19 @@ pw_verdict pw_collective_call(pw_collective *c, int *rc)
     if (pw_sides_are_plain(&c->send, &c->recv) || !may_wait(c))
         return PW_PASS;
     return carry_out(c, pw_collective_check(c, rc), NULL, rc);
+}
+
+/*
+ * MPI_Reduce and MPI_Allreduce (MPI 4.0 section 6.9), blocking, nonblocking and persistent.
+ *
+ * MPI combines elements of the user's type, so packing gains nothing: MPI gets buffers in host memory as they are. For
+ * buffers in GPU memory, with an MPI that does not take them, MPI gets mirrors in host memory. Counts, types and
+ * operations stay the caller's, so each rank decides alone. A user-defined operation then sees host memory. The types
+ * of calls with null buffers are learned, so that the next call knows them.
+ */
+pw_verdict pw_reduction_call(pw_collective *c, int *rc)
+{
+    if (pw_operands_are_native(c->send.buf, c->recv.buf, c->send.type))
+        return (!c->send.buf || !c->recv.buf) && c->send.count > 0 ? PW_LEARN : PW_PASS;
+    return pw_collective_call(c, rc);
 }

@@ -66,7 +66,7 @@ typedef struct pw_side {
     uint64_t channel;   /* of the blocks of an exchange, each of which goes from its sender's buffer straight to its
                            receiver's (pw_message.channel); 0: MPI may pass blocks on to other ranks */
     bool once;          /* as pw_message.once, with a channel */
-    bool computes;      /* MPI computes with the elements, so it gets the program's type (hooks_collective.c) */
+    bool computes;      /* MPI computes with the elements, so it gets the program's type */
 } pw_side;
 
 typedef enum pw_collective_family {
@@ -99,8 +99,9 @@ struct pw_collective {
     pw_communicator unknown;      /* memory for `group` if the communicator is not remembered */
 };
 
-/* What the hook of such a call does. */
+/* What the hooks of such calls do, which are generated (runtime/mpi/api), and those of reductions. */
 pw_verdict pw_collective_call(pw_collective *c, int *rc);
+pw_verdict pw_reduction_call(pw_collective *c, int *rc);
 
 typedef enum pw_collective_verdict {
     PW_COLLECTIVE_LEFT,    /* MPI must get the caller's arguments: they have an error, or the case is not handled */

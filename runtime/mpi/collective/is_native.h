@@ -2,14 +2,14 @@
  * The short path of a native collective: fast checks whether all buffers that matter on this rank are certain to be
  * left to MPI. runtime/mpi/strategy/is_native.h does the same for single messages. A no means that pw_collective_call
  * must find out.
- * pw_is_native_X is inlined into wrappers, where family and forms are constants. Communicators that are not remembered,
- * types that are not known, negative counts and missing arrays all take the long path.
+ * It is inlined into wrappers, where family and forms are constants. Communicators that are not remembered, types that
+ * are not known, negative counts and missing arrays all take the long path; so do persistent calls, which are made
+ * once.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 #define PW_RUNTIME_COLLECTIVE_IS_NATIVE_H
 
 #include "runtime/mpi/collective/remote.h"
-#include "runtime/mpi/collective/shapes.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/strategy/is_native.h"
 
@@ -139,22 +139,5 @@ static PW_NATIVE_INLINE bool pw_sides_are_native(pw_collective_family family, co
     return (blocks.send == 0 || pw_uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
            (blocks.recv == 0 || pw_uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
 }
-
-/* pw_is_native_X has the parameters of the hook of X, up to the communicator. */
-#define PW_COLLECTIVE_IS_NATIVE(name, shape, family)                        \
-    static PW_NATIVE_INLINE bool pw_is_native_##name(PW_SHAPE_PARAMS shape) \
-    {                                                                       \
-        const pw_sides sides = {PW_SHAPE_SIDES shape};                      \
-                                                                            \
-        return pw_sides_are_native(family, &sides, comm);                   \
-    }
-
-/* Blocking and nonblocking calls have the same answer. Persistent calls are made once, and take the long path. */
-#define PW_COLLECTIVE_BOTH_ARE_NATIVE(blocking, nonblocking, persistent, from, to, peers, family) \
-    PW_COLLECTIVE_IS_NATIVE(blocking, (from, to, peers), family)                                  \
-    PW_COLLECTIVE_IS_NATIVE(nonblocking, (from, to, peers), family)
-
-PW_COLLECTIVES(PW_COLLECTIVE_BOTH_ARE_NATIVE)
-PW_NEIGHBOURHOODS(PW_COLLECTIVE_BOTH_ARE_NATIVE)
 
 #endif

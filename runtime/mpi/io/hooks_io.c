@@ -83,21 +83,6 @@ pw_verdict pw_hook_File_close(MPI_File *fh, int *rc)
 
 /* ---- staging ----------------------------------------------------------------------------------------------------- */
 
-/* When the MPI may do the work: in the call, or after it. */
-typedef enum pw_io_time { PW_IO_NOW, PW_IO_LATER } pw_io_time;
-
-typedef enum pw_io_use { PW_IO_WRITE, PW_IO_READ } pw_io_use;
-
-/* A call as the program has made it. */
-typedef struct pw_io_call {
-    pw_io_use use;
-    pw_io_time time;
-    MPI_File fh;
-    const void *buf; /* not written if use is PW_IO_WRITE */
-    MPI_Count count;
-    MPI_Datatype type;
-} pw_io_call;
-
 /* Reports a failure of the runtime as a failure of the call on `fh`, as pw_mpi_fail does. */
 static int fail(MPI_File fh, pw_status status)
 {
@@ -116,14 +101,14 @@ static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_ve
     bool needed = pw_mirror_is_needed(m);
     pw_status status = PW_OK;
 
-    m->variant = (uint16_t)(2 * (view / PLAIN) + call->time);
+    m->variant = (uint16_t)(2 * (view / PLAIN) + call->with_request);
     s->strategy = NULL;
     if (!needed && !(view & NATIVE && pw_io_type_is_plain(call->type)))
         return false;
     if (!(view & NATIVE))
         status = PW_ERR_UNSUPPORTED;
     else if (pw_staging_open(s, m))
-        status = call->use == PW_IO_WRITE ? pw_staging_pack(s) : PW_OK;
+        status = call->reads ? PW_OK : pw_staging_pack(s);
     else if (needed)
         status = PW_ERR_NOMEM;
     if (status == PW_OK && pw_staging_is_open(s))
@@ -140,54 +125,44 @@ static bool open_staging(pw_staging *s, const pw_io_call *call, pw_verdict *verd
 {
     pw_note_use use = {.buf = call->buf, .count = call->count, .role = PW_SEND, .times = 1};
     pw_message m = {.kind = PW_CALL_IO,
-                    .role = call->use == PW_IO_WRITE ? PW_SEND : PW_RECV,
+                    .role = call->reads ? PW_RECV : PW_SEND,
                     .entry = pw_registry_use(call->type, use),
-                    .buffer = {.base = (void *)call->buf, .count = call->count}};
+                    .buffer = {.base = call->buf, .count = call->count}};
 
     *verdict = !m.entry && call->count > 0 ? PW_LEARN : PW_PASS;
     return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 
-/* ---- blocking ---------------------------------------------------------------------------------------------------- */
-
-static pw_verdict end(pw_staging *s, pw_io_use use, MPI_File fh, const MPI_Status *status, int *rc)
+/* Calls MPI with the staging buffer in place of the program's. */
+static int call_with(const pw_staging *s, const pw_io_call *call)
 {
-    if (*rc == MPI_SUCCESS && use == PW_IO_READ)
-        *rc = fail(fh, pw_staging_unpack(s, pw_received_bytes(status)));
-    pw_staging_close(s);
-    return PW_DONE;
+    pw_io_call staged = *call;
+
+    staged.buf = s->data;
+    staged.count = s->buffer.bytes;
+    staged.type = MPI_BYTE;
+    staged.large = s->buffer.bytes > INT_MAX;
+    return staged.next(&staged);
 }
 
-/* In calls with an offset, it stands between file and buffer. */
-#define NO_OFFSET
-#define OFFSET_PARAMETER MPI_Offset offset,
-#define OFFSET_ARGUMENT offset,
+/* ---- blocking ---------------------------------------------------------------------------------------------------- */
 
-#define CALL(call, use, qualifier, parameter, argument)                                                                \
-    pw_verdict pw_hook_File_##call(MPI_File fh, parameter qualifier void *buf, MPI_Count count, MPI_Datatype datatype, \
-                                   MPI_Status *status, bool large, int *rc)                                            \
-    {                                                                                                                  \
-        MPI_Status own;                                                                                                \
-        pw_verdict verdict;                                                                                            \
-        pw_staging s;                                                                                                  \
-                                                                                                                       \
-        (void)large;                                                                                                   \
-        if (!open_staging(&s, &(pw_io_call){use, PW_IO_NOW, fh, buf, count, datatype}, &verdict, rc))                  \
-            return verdict;                                                                                            \
-        if (status == MPI_STATUS_IGNORE)                                                                               \
-            status = &own;                                                                                             \
-        *rc = pw_call_File_##call(fh, argument s.data, s.buffer.bytes, MPI_BYTE, status, s.buffer.bytes > INT_MAX);    \
-        return end(&s, use, fh, status, rc);                                                                           \
-    }
+static pw_verdict carry_out_now(pw_io_call *call, int *rc)
+{
+    MPI_Status own;
+    pw_verdict verdict;
+    pw_staging s;
 
-CALL(read, PW_IO_READ, , NO_OFFSET, NO_OFFSET)
-CALL(read_at, PW_IO_READ, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
-CALL(read_all, PW_IO_READ, , NO_OFFSET, NO_OFFSET)
-CALL(read_at_all, PW_IO_READ, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
-CALL(write, PW_IO_WRITE, const, NO_OFFSET, NO_OFFSET)
-CALL(write_at, PW_IO_WRITE, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
-CALL(write_all, PW_IO_WRITE, const, NO_OFFSET, NO_OFFSET)
-CALL(write_at_all, PW_IO_WRITE, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
+    if (!open_staging(&s, call, &verdict, rc))
+        return verdict;
+    if (call->status == MPI_STATUS_IGNORE)
+        call->status = &own;
+    *rc = call_with(&s, call);
+    if (*rc == MPI_SUCCESS && call->reads)
+        *rc = fail(call->fh, pw_staging_unpack(&s, pw_received_bytes(call->status)));
+    pw_staging_close(&s);
+    return PW_DONE;
+}
 
 /* ---- nonblocking ------------------------------------------------------------------------------------------------- */
 
@@ -211,45 +186,27 @@ static void destroy(pw_pending *p)
     pw_pool_give(op, sizeof *op);
 }
 
-static io_op *begin_op(const pw_io_call *call, pw_verdict *verdict, int *rc)
-{
-    io_op *op = pw_pending_is_seen() ? pw_pool_take(sizeof *op) : NULL;
-
-    if (op && open_staging(&op->staging, call, verdict, rc))
-        return op;
-    pw_pool_give(op, sizeof *op);
-    return NULL;
-}
-
-static pw_verdict end_op(io_op *op, bool reads, const MPI_Request *request, int rc)
+static pw_verdict carry_out_later(const pw_io_call *call, int *rc)
 {
     static const pw_pending_ops read_ops = {.complete = complete_read, .destroy = destroy, .uncancellable = true};
     static const pw_pending_ops write_ops = {.destroy = destroy, .uncancellable = true};
+    io_op *op = pw_pending_is_seen() ? pw_pool_take(sizeof *op) : NULL;
+    pw_verdict verdict = PW_PASS;
 
-    op->pending = (pw_pending){.ops = reads ? &read_ops : &write_ops, .comm = MPI_COMM_NULL};
-    if (rc == MPI_SUCCESS)
-        pw_pending_track(*request, &op->pending);
+    if (!op || !open_staging(&op->staging, call, &verdict, rc)) {
+        pw_pool_give(op, sizeof *op);
+        return verdict;
+    }
+    op->pending = (pw_pending){.ops = call->reads ? &read_ops : &write_ops, .comm = MPI_COMM_NULL};
+    *rc = call_with(&op->staging, call);
+    if (*rc == MPI_SUCCESS)
+        pw_pending_track(*call->request, &op->pending);
     else
         destroy(&op->pending);
     return PW_DONE;
 }
 
-#define NONBLOCKING_CALL(call, use, qualifier, parameter, argument)                                                    \
-    pw_verdict pw_hook_File_##call(MPI_File fh, parameter qualifier void *buf, MPI_Count count, MPI_Datatype datatype, \
-                                   MPI_Request *request, bool large, int *rc)                                          \
-    {                                                                                                                  \
-        pw_verdict verdict = PW_PASS;                                                                                  \
-        io_op *op = begin_op(&(pw_io_call){use, PW_IO_LATER, fh, buf, count, datatype}, &verdict, rc);                 \
-                                                                                                                       \
-        (void)large;                                                                                                   \
-        if (!op)                                                                                                       \
-            return verdict;                                                                                            \
-        *rc = pw_call_File_##call(fh, argument op->staging.data, op->staging.buffer.bytes, MPI_BYTE, request,          \
-                                  op->staging.buffer.bytes > INT_MAX);                                                 \
-        return end_op(op, (use) == PW_IO_READ, request, *rc);                                                          \
-    }
-
-NONBLOCKING_CALL(iread, PW_IO_READ, , NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iread_at, PW_IO_READ, , OFFSET_PARAMETER, OFFSET_ARGUMENT)
-NONBLOCKING_CALL(iwrite, PW_IO_WRITE, const, NO_OFFSET, NO_OFFSET)
-NONBLOCKING_CALL(iwrite_at, PW_IO_WRITE, const, OFFSET_PARAMETER, OFFSET_ARGUMENT)
+pw_verdict pw_io_carry_out(pw_io_call *call, int *rc)
+{
+    return call->with_request ? carry_out_later(call, rc) : carry_out_now(call, rc);
+}

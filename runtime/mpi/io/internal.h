@@ -9,6 +9,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* ---- hooks_io.c -------------------------------------------------------------------------------------------------- */
+
+typedef struct pw_io_call pw_io_call;
+
+/* A call that reads or writes, as the program has made it. */
+struct pw_io_call {
+    bool reads;                       /* MPI writes the buffer; otherwise it reads it */
+    int (*next)(const pw_io_call *c); /* calls the next function with the arguments in `c` */
+    MPI_File fh;
+    MPI_Offset offset; /* of calls that have one */
+    void *buf;
+    MPI_Count count;
+    MPI_Datatype type;
+    MPI_Status *status;   /* of calls that block */
+    bool with_request;    /* MPI may do the work after the call */
+    MPI_Request *request; /* if with_request */
+    bool large;
+};
+
+/* What the hooks of these calls do, which are generated (runtime/mpi/api). */
+pw_verdict pw_io_carry_out(pw_io_call *call, int *rc);
+
 /* ---- io_type.c --------------------------------------------------------------------------------------------------- */
 
 /*

@@ -57,6 +57,9 @@ struct pw_transfer {
     bool large;
 };
 
+/* What the hooks of these calls do, which are generated (runtime/mpi/api). */
+pw_verdict pw_transfer_call(pw_transfer *t, int *rc);
+
 /* ---- joined.c ---------------------------------------------------------------------------------------------------- */
 
 /* Carries out a put or get by one move where that is possible and expected to gain. The types are known. */

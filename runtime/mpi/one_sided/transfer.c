@@ -7,9 +7,6 @@
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/types/registry.h"
 
-#include "hooks.h"
-#include "next.h"
-
 #include <limits.h>
 
 /* Returns whether this process's own CPU may write and read the target of a window, as far as that can be found out. */
@@ -113,7 +110,7 @@ static pw_verdict stage_and_call(pw_transfer *t, int *rc)
     return PW_DONE;
 }
 
-static pw_verdict transfer(pw_transfer *t, int *rc)
+pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
 {
     const pw_entry *origin;
     pw_again again;
@@ -130,55 +127,3 @@ static pw_verdict transfer(pw_transfer *t, int *rc)
     origin = pw_registry_find(t->origin);
     return !t->with_request && (origin->layout || origin->dense) ? stage_and_call(t, rc) : PW_PASS;
 }
-
-/* ---- the hooks --------------------------------------------------------------------------------------------------- */
-
-/* The forms of calls: what stands before the window and behind it. */
-#define PLAIN_OP_PARAM
-#define PLAIN_OP_ARG
-#define PLAIN_PARAMS
-#define PLAIN_MORE
-#define PLAIN_ARGS
-#define REQUEST_OP_PARAM
-#define REQUEST_OP_ARG
-#define REQUEST_PARAMS , MPI_Request *request
-#define REQUEST_MORE , .with_request = true, .request = request
-#define REQUEST_ARGS , t->request
-#define OP_OP_PARAM MPI_Op op,
-#define OP_OP_ARG t->op,
-#define OP_PARAMS
-#define OP_MORE , .accumulates = true, .op = op
-#define OP_ARGS
-
-#define TRANSFER_HOOK(name, qualifier, of_gets, form)                                                              \
-    static int next_##name(const pw_transfer *t)                                                                   \
-    {                                                                                                              \
-        return pw_call_##name(t->buf, t->origin_count, t->origin, t->rank, t->disp, t->count, t->type,             \
-                              form##_OP_ARG t->win form##_ARGS, t->large);                                         \
-    }                                                                                                              \
-                                                                                                                   \
-    pw_verdict pw_hook_##name(qualifier void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,   \
-                              int target_rank, MPI_Aint target_disp, MPI_Count target_count,                       \
-                              MPI_Datatype target_datatype, form##_OP_PARAM MPI_Win win form##_PARAMS, bool large, \
-                              int *rc)                                                                             \
-    {                                                                                                              \
-        pw_transfer t = {.gets = of_gets,                                                                          \
-                         .next = next_##name,                                                                      \
-                         .buf = (void *)origin_addr,                                                               \
-                         .origin_count = origin_count,                                                             \
-                         .origin = origin_datatype,                                                                \
-                         .rank = target_rank,                                                                      \
-                         .disp = target_disp,                                                                      \
-                         .count = target_count,                                                                    \
-                         .type = target_datatype,                                                                  \
-                         .win = win,                                                                               \
-                         .large = large form##_MORE};                                                              \
-                                                                                                                   \
-        return transfer(&t, rc);                                                                                   \
-    }
-
-TRANSFER_HOOK(Put, const, false, PLAIN)
-TRANSFER_HOOK(Rput, const, false, REQUEST)
-TRANSFER_HOOK(Get, , true, PLAIN)
-TRANSFER_HOOK(Rget, , true, REQUEST)
-TRANSFER_HOOK(Accumulate, const, false, OP)
