@@ -8,7 +8,7 @@
 
 #include <mpi.h>
 
-/* Learns the type, compiles its kernel in this thread, and makes staging memory for one object. */
+/* Learns the type, and compiles its kernel in this thread. */
 __attribute__((visibility("default"))) void packwright_prepare_type(MPI_Datatype type);
 
 #endif
