@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/exchange/segment.h"
-#include "runtime/mpi/entry/ending.h"
-#include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/start/parts.h"
 #include "runtime/mpi/stats/stats.h"
@@ -61,35 +59,12 @@ static bool is_last_user(void)
     return atomic_load(&users) <= 1;
 }
 
-static void report_process(void)
-{
-    if (pw_layout_use_is_reported())
-        pw_stats_report_process();
-}
-
 static void user_gone(bool last)
 {
     if (atomic_load(&users) > 0)
         atomic_fetch_sub(&users, 1);
     if (last)
         pw_parts_close();
-}
-
-/* ---- an end that no hook announces ----------------------------------------------------------------------------- */
-
-/* The hook of MPI_Finalize is at work, and does itself what the attribute's callback would do. */
-static _Atomic bool in_finalize;
-
-/* This process does not know which other ranks end in this way, so the reports are of this process alone. */
-void pw_ending_world_ends(void)
-{
-    if (atomic_load(&in_finalize) || !is_last_user())
-        return;
-    pw_deferred_flush();
-    pw_pending_sweep(true);
-    report_process();
-    pw_parts_leave();
-    user_gone(true);
 }
 
 /* ---- the hooks of the end ---------------------------------------------------------------------------------------- */
@@ -108,9 +83,7 @@ pw_verdict pw_hook_Finalize(int *rc)
         pw_stats_report_world();
     if (last)
         pw_parts_leave();
-    atomic_store(&in_finalize, true);
     *rc = pw_next.MPI_Finalize();
-    atomic_store(&in_finalize, false);
     if (*rc == MPI_SUCCESS)
         user_gone(last);
     return PW_DONE;
@@ -145,10 +118,10 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
     bool last = is_last_user();
 
     pw_pending_sweep(last); /* operations of other ranks may need more than that this rank waits for its own */
-    if (last) {
-        report_process();
+    if (last && pw_layout_use_is_reported())
+        pw_stats_report_process();
+    if (last)
         pw_parts_leave();
-    }
     *rc = pw_next.MPI_Session_finalize(session);
     if (*rc == MPI_SUCCESS)
         user_gone(last);

@@ -11,9 +11,9 @@
 #include "jit-cache/common.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/exchange/commons.h"
-#include "runtime/mpi/entry/ending.h"
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/types/predefined.h"
 
 #include <pthread.h>
@@ -82,9 +82,25 @@ pw_layout_engine *pw_registry_engine(void)
     return pw_registry_is_started() && open_engine() == PW_OK ? learning.engine : NULL;
 }
 
+/*
+ * Returns whether this library would see the end of MPI if it came now. It would not where it was built for an MPI
+ * without sessions, the MPI of the process has them, and MPI_COMM_WORLD is not initialised. Then no object of MPI's may
+ * be kept, since MPI may delete it unnoticed.
+ */
+static bool is_end_seen(void)
+{
+    int initialised = 1, finalised = 0;
+
+    if (!PW_MPI_HAS(4, 0) && pw_locate_next("MPI_Session_finalize")) {
+        PMPI_Initialized(&initialised);
+        PMPI_Finalized(&finalised);
+    }
+    return initialised && !finalised;
+}
+
 static bool open_learning(void)
 {
-    if (learning.broken || (learning.keyval == MPI_KEYVAL_INVALID && !pw_ending_is_seen()))
+    if (learning.broken || (learning.keyval == MPI_KEYVAL_INVALID && !is_end_seen()))
         return false;
     if (open_engine() != PW_OK) {
         pw_log(PW_LOG_WARN, "cannot start the datatype compiler: datatypes are left to MPI");
@@ -94,8 +110,6 @@ static bool open_learning(void)
         learning.keyval = MPI_KEYVAL_INVALID;
         learning.broken = true;
     }
-    if (!learning.broken)
-        pw_ending_watch();
     return !learning.broken;
 }
 
@@ -223,13 +237,6 @@ void pw_learning_learn(MPI_Datatype type)
     pthread_mutex_lock(&learning.lock);
     if (!pw_registry_learned(type) && open_learning())
         register_type(type);
-    pthread_mutex_unlock(&learning.lock);
-}
-
-void pw_learning_watch_end(void)
-{
-    pthread_mutex_lock(&learning.lock);
-    pw_ending_watch();
     pthread_mutex_unlock(&learning.lock);
 }
 

@@ -18,7 +18,4 @@ pw_entry *pw_learning_predefined(MPI_Datatype type);
 /* Returns whether the type is a predefined one, or one of those that MPI_Type_create_f90_real and its like return. */
 bool pw_learning_is_basic(MPI_Datatype type);
 
-/* Has the end of MPI noticed (runtime/mpi/entry/ending.h). */
-void pw_learning_watch_end(void);
-
 #endif

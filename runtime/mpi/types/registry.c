@@ -24,13 +24,6 @@ static void take_note(MPI_Datatype type, void *note)
         pw_note_count(1);
 }
 
-/* Looks for Fortran bindings that were loaded late. */
-static void look_around(void)
-{
-    pw_fortran_redirect();
-    pw_learning_watch_end();
-}
-
 void pw_registry_committed(MPI_Datatype type)
 {
     unsigned commits = atomic_load_explicit(&registry_commits, memory_order_relaxed);
@@ -39,7 +32,7 @@ void pw_registry_committed(MPI_Datatype type)
         return;
     atomic_store_explicit(&registry_commits, commits + 1, memory_order_relaxed); /* a lost increment does no harm */
     if (commits % LOOK_EVERY == 0)
-        look_around();
+        pw_fortran_redirect();
     if (pw_note_is_off)
         pw_learning_learn(type);
     else
