@@ -539,7 +539,6 @@ def gated_body(f):
             args[-1] = f"&wide_{p.name}"
     args += [str(bool(f.large)).lower()] if call.large else []
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
-    learned = [p.name for p in call.params if p.role == "datatype" and p.direction == "in" and not p.array]
     again = call.condition is not None  # it may complete operations of ours, or give back memory
     # These do not wait for other processes, and add deferred sends.
     defers = call.kind in ("nonblocking", "persistent")
@@ -560,9 +559,6 @@ def gated_body(f):
     if call.action == "miss":
         text += "".join(f"    pw_loopback_miss(comm, {p.name});\n" for p in call.params if p.role == "rank")
     text += f"    if (verdict != PW_DONE) {{\n        pw_gate_pass();\n        rc = {straight};\n    }}\n"
-    if learned:
-        text += "    if (verdict == PW_LEARN && rc == MPI_SUCCESS) {\n"
-        text += "".join(f"        pw_registry_accepted({name});\n" for name in learned) + "    }\n"
     text += "    if (!within)\n        pw_pending_pass();\n" if again else "    pw_pending_pass();\n"
     return text + f"    pw_gate_{leave};\n    return rc;\n}}\n"
 

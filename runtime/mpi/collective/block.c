@@ -27,7 +27,7 @@ bool pw_block_describe(const pw_side *side, int i, pw_message *m)
                       .role = pw_use_role(side->use),
                       .entry = pw_registry_find(type),
                       .buffer = {.count = pw_side_count(side, i)}};
-    if (b->count <= 0 || !pw_side_use(side, i) || !m->entry)
+    if (b->count <= 0 || !pw_side_use(side, i))
         return false;
     size = size_of(m->entry, type, &extent);
     if (size <= 0 || __builtin_mul_overflow(b->count, size, &b->bytes))

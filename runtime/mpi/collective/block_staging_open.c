@@ -80,7 +80,7 @@ static handling handling_of(const pw_side *side, int i, pw_message *m)
                       .once = side->once,
                       .entry = pw_registry_find(pw_side_type(side, i)),
                       .buffer = {.count = pw_side_count(side, i)}};
-    if (!m->entry || (!is_typed(side) && side->buf == MPI_BOTTOM && m->entry->touches_origin))
+    if (!is_typed(side) && side->buf == MPI_BOTTOM && m->entry->touches_origin)
         return IS_IMPOSSIBLE;
     m->buffer.base = base_of(side, i, m->entry);
     if (pw_message_describe(m)) {

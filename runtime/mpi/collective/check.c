@@ -158,9 +158,7 @@ static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MP
 /* Blocks without objects and those of neighbours that do not exist may have any type. */
 static bool is_known(const pw_collective *c, const pw_side *side)
 {
-    if (!side->use)
-        return true;
-    for (int i = 0; i < side->blocks; i++) {
+    for (int i = 0; side->use && i < side->blocks; i++) {
         if (pw_side_count(side, i) == 0 || !pw_side_use(side, i))
             continue;
         if (side->form != PW_SIDE_TYPED)

@@ -138,26 +138,6 @@ static pw_status run(operation *o, const pw_collective *c, int *rc)
 
 /* ---- any call ---------------------------------------------------------------------------------------------------- */
 
-static void note(const pw_side *side)
-{
-    for (int i = 0; side->use && i < side->blocks; i++)
-        if (pw_side_count(side, i) > 0 && pw_side_use(side, i)) {
-            pw_registry_accepted(pw_side_type(side, i));
-            if (side->form != PW_SIDE_TYPED)
-                break;
-        }
-}
-
-static pw_verdict call_and_note(const pw_collective *c, int *rc)
-{
-    *rc = c->next(c);
-    if (*rc == MPI_SUCCESS) {
-        note(&c->send);
-        note(&c->recv);
-    }
-    return PW_DONE;
-}
-
 /* Returns whether this MPI can do with staging buffers in place of the program's. In persistent collectives MPICH
  * before 4.3 copies blocks from the send buffer when it makes the request, though the program need not have filled the
  * buffer yet; it transfers nothing from the second start on, and frees types that it does not own. Only MPIs that are
@@ -240,7 +220,6 @@ static pw_verdict carry_out(pw_collective *c, pw_collective_verdict verdict, pw_
 {
     switch (verdict) {
     case PW_COLLECTIVE_SOUND: return stage_and_call(c, remote, rc);
-    case PW_COLLECTIVE_UNKNOWN: return call_and_note(c, rc);
     case PW_COLLECTIVE_ERROR: return PW_DONE;
     default: return PW_PASS;
     }
@@ -275,12 +254,11 @@ pw_verdict pw_collective_call(pw_collective *c, int *rc)
  *
  * MPI combines elements of the user's type, so packing gains nothing: MPI gets buffers in host memory as they are. For
  * buffers in GPU memory, with an MPI that does not take them, MPI gets mirrors in host memory. Counts, types and
- * operations stay the caller's, so each rank decides alone. A user-defined operation then sees host memory. The types
- * of calls with null buffers are learned, so that the next call knows them.
+ * operations stay the caller's, so each rank decides alone. A user-defined operation then sees host memory.
  */
 pw_verdict pw_reduction_call(pw_collective *c, int *rc)
 {
     if (pw_operands_are_native(c->send.buf, c->recv.buf, c->send.type))
-        return (!c->send.buf || !c->recv.buf) && c->send.count > 0 ? PW_LEARN : PW_PASS;
+        return PW_PASS;
     return pw_collective_call(c, rc);
 }

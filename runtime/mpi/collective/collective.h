@@ -106,7 +106,7 @@ pw_verdict pw_reduction_call(pw_collective *c, int *rc);
 typedef enum pw_collective_verdict {
     PW_COLLECTIVE_LEFT,    /* MPI must get the caller's arguments: they have an error, or the case is not handled */
     PW_COLLECTIVE_ERROR,   /* MPI has called the error handler, and *rc is the result */
-    PW_COLLECTIVE_UNKNOWN, /* no error was found, but MPI has not accepted all types yet */
+    PW_COLLECTIVE_UNKNOWN, /* MPI must get them, since some type is not known; no error was found */
     PW_COLLECTIVE_SOUND    /* the buffers may be staged */
 } pw_collective_verdict;
 

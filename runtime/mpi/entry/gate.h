@@ -21,9 +21,8 @@
 
 /* What a hook tells its wrapper to do. */
 typedef enum pw_verdict {
-    PW_PASS,  /* call the next function with the caller's arguments */
-    PW_LEARN, /* as PW_PASS, and note the datatypes if the MPI below accepts them */
-    PW_DONE   /* the hook has carried out the call; *rc is its result */
+    PW_PASS, /* call the next function with the caller's arguments */
+    PW_DONE  /* the hook has carried out the call; *rc is its result */
 } pw_verdict;
 
 typedef enum pw_gate_state {

@@ -129,7 +129,7 @@ static bool open_staging(pw_staging *s, const pw_io_call *call, pw_verdict *verd
                     .entry = pw_registry_use(call->type, use),
                     .buffer = {.base = call->buf, .count = call->count}};
 
-    *verdict = !m.entry && call->count > 0 ? PW_LEARN : PW_PASS;
+    *verdict = PW_PASS;
     return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 

@@ -26,7 +26,7 @@ static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m
     pw_buffer *b = &m->buffer;
     int64_t size;
 
-    if (!entry || entry->gpu_only || count <= 0)
+    if (entry->gpu_only || count <= 0)
         return false;
     size = pw_entry_is_left(entry) ? pw_predefined_size(type) : entry->size;
     *m = (pw_message){.kind = PW_CALL_ONE_SIDED, .entry = entry, .buffer = {.base = base, .count = count}};

@@ -30,17 +30,6 @@ static bool are_known(const pw_transfer *t)
     return pw_registry_use(t->origin, origin) && pw_registry_use(t->type, target);
 }
 
-/* Types are noted by calls that have something to transfer. */
-static pw_verdict call_and_note(const pw_transfer *t, int *rc)
-{
-    *rc = t->next(t);
-    if (*rc == MPI_SUCCESS && t->origin_count > 0)
-        pw_registry_accepted(t->origin);
-    if (*rc == MPI_SUCCESS && t->count > 0)
-        pw_registry_accepted(t->type);
-    return PW_DONE;
-}
-
 /* MPIs treat each kind of origin in their own way, so each has sites of its own. */
 static int kind_of(const pw_transfer *t)
 {
@@ -121,7 +110,7 @@ pw_verdict pw_transfer_call(pw_transfer *t, int *rc)
     if (again == PW_AGAIN_JOINED)
         return PW_DONE;
     if (!are_known(t))
-        return call_and_note(t, rc);
+        return PW_PASS;
     if (!t->accumulates && again == PW_AGAIN_UNKNOWN && pw_transfer_move(t, rc) == PW_DONE)
         return PW_DONE;
     origin = pw_registry_find(t->origin);

@@ -339,7 +339,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
         let_deferred_go(persistent);
         if (persistent)
             pw_loopback_miss(comm, dest);
-        return pw_p2p_pass(entry, count, dest);
+        return PW_PASS;
     }
     if (!persistent && !is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
         pw_loopback_send(comm, tag, NULL);
@@ -402,7 +402,7 @@ static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count coun
     if (!t) {
         if (!message)
             pw_loopback_miss(comm, source);
-        return pw_p2p_pass(entry, count, source);
+        return PW_PASS;
     }
     t->pending.persistent = persistent;
     t->pending.is_read_by_gpu = is_on_device(&t->in) && t->in.buffer.bytes >= LEAST_READ;

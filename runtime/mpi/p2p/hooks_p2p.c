@@ -41,7 +41,7 @@ static pw_verdict send(send_fn *next, bool once, const void *buf, MPI_Count coun
         return PW_DONE;
     }
     if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm, once))
-        return pw_p2p_pass(entry, count, dest);
+        return PW_PASS;
     *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
         *rc = next(s.data, s.buffer.bytes, MPI_BYTE, dest, tag, comm, s.buffer.bytes > INT_MAX);
@@ -94,7 +94,7 @@ static pw_verdict receive(void *buf, MPI_Count count, MPI_Datatype datatype, int
     if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm, false)) {
         if (!message)
             pw_loopback_miss(comm, source);
-        return pw_p2p_pass(entry, count, source);
+        return PW_PASS;
     }
     if (status == MPI_STATUS_IGNORE)
         status = &own;
@@ -176,9 +176,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     else
         pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm, true);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
-        return pw_p2p_pass(out, sendcount, dest) == PW_LEARN || pw_p2p_pass(in, recvcount, source) == PW_LEARN
-                   ? PW_LEARN
-                   : PW_PASS;
+        return PW_PASS;
     if (moved)
         sendcount = 0, sendtype = MPI_BYTE;
     if (pw_staging_is_open(&s))
@@ -193,10 +191,6 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                recvtag, comm, status, large);
-    if (*rc == MPI_SUCCESS) {
-        pw_p2p_accepted(out, sendcount, sendtype, dest);
-        pw_p2p_accepted(in, recvcount, recvtype, source);
-    }
     if (*rc == MPI_SUCCESS && pw_staging_is_open(&r))
         *rc = bring(&followed, &r, status, comm);
     pw_loopback_done(&followed, *rc == MPI_SUCCESS);
@@ -218,7 +212,7 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     pw_loopback_miss(comm, dest);
     pw_loopback_miss(comm, source);
     if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_BOTH, entry, buf, count, source, comm, false))
-        return pw_p2p_pass(entry, count, dest);
+        return PW_PASS;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     *rc = pw_mpi_fail(comm, pw_staging_pack(&s));

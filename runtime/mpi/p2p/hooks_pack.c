@@ -177,12 +177,6 @@ static inline __attribute__((always_inline)) pw_verdict move(pack_call c, MPI_Co
     return verdict;
 }
 
-/* Returns the verdict on a call whose type is not known or is left to MPI. */
-static pw_verdict pass(const pw_entry *entry, MPI_Count count)
-{
-    return !entry && count > 0 ? PW_LEARN : PW_PASS;
-}
-
 static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count count)
 {
     return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .role = PW_SEND, .times = 1});
@@ -195,7 +189,7 @@ pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datat
 
     (void)large;
     if (!entry || pw_entry_is_left(entry))
-        return pass(entry, incount);
+        return PW_PASS;
     return move(
         (pack_call){.entry = entry, .user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
         outsize, position, comm, rc);
@@ -208,7 +202,7 @@ pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *positi
 
     (void)large;
     if (!entry || pw_entry_is_left(entry))
-        return pass(entry, outcount);
+        return PW_PASS;
     return move(
         (pack_call){.entry = entry, .user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
         insize, position, comm, rc);

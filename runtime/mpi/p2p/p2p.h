@@ -58,17 +58,4 @@ static inline pw_loopback_move *pw_p2p_to_self(const pw_entry *entry, const void
     return NULL;
 }
 
-/* The verdict on a call that is left to MPI. If the type is not known, MPI finds out whether it is valid. */
-static inline pw_verdict pw_p2p_pass(const pw_entry *entry, MPI_Count count, int peer)
-{
-    return !entry && count > 0 && peer != MPI_PROC_NULL ? PW_LEARN : PW_PASS;
-}
-
-/* Called when MPI has accepted the type of a buffer that was not staged, in a call whose other buffer was. */
-static inline void pw_p2p_accepted(const pw_entry *entry, MPI_Count count, MPI_Datatype type, int peer)
-{
-    if (pw_p2p_pass(entry, count, peer) == PW_LEARN)
-        pw_registry_accepted(type);
-}
-
 #endif

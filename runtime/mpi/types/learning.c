@@ -165,7 +165,7 @@ static void register_predefined(MPI_Datatype type, uint64_t key)
     pw_handle_table_insert(&pw_registry_types, key, entry ? entry : &pw_entry_left_to_mpi);
 }
 
-bool pw_learning_is_basic(MPI_Datatype type)
+static bool is_basic(MPI_Datatype type)
 {
     pw_envelope envelope;
 
@@ -193,14 +193,14 @@ static pw_entry *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
         pw_layout *layout = compile(type, &contents, &sizes);
 
         entry = pw_entries_of(layout, false, sizes);
-        if (entry && said && entry != &pw_entry_left_to_mpi && pw_learning_is_basic(contents.types[0]))
+        if (entry && said && entry != &pw_entry_left_to_mpi && is_basic(contents.types[0]))
             pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
     }
     pw_contents_release(&contents);
     return entry;
 }
 
-/* Registers a type that has just been accepted by MPI. Predefined types live for ever and get no attribute; f90 types
+/* Registers a committed or predefined type. Predefined types live for ever and get no attribute; f90 types
  * belong to MPI and get none either. */
 static void register_type(MPI_Datatype type)
 {
@@ -258,13 +258,7 @@ void pw_registry_let_go(MPI_Datatype type)
 
 pw_entry *pw_learning_predefined(MPI_Datatype type)
 {
-    int initialised = 0, finalised = 0;
-
-    if (!pw_memory_has_cuda() || !pw_predefined_is(type))
-        return NULL;
-    PMPI_Initialized(&initialised);
-    PMPI_Finalized(&finalised);
-    if (!initialised || finalised)
+    if (!pw_predefined_is(type))
         return NULL;
     pw_learning_learn(type);
     return pw_registry_learned(type);

@@ -7,15 +7,11 @@
 
 #include "runtime/mpi/types/entries.h"
 
-/* Learns a type that MPI has accepted, unless it is learned already. It is then in pw_registry_types, unless learning
+/* Learns a committed or predefined type, unless it is learned already. It is then in pw_registry_types, unless learning
  * has failed. */
 void pw_learning_learn(MPI_Datatype type);
 
-/* Returns the entry of a predefined type, which is learned if GPU memory may come in; NULL: it has none, or this is no
- * predefined type. */
+/* Learns a predefined type, and returns its entry. NULL: it has none, or this is no predefined type. */
 pw_entry *pw_learning_predefined(MPI_Datatype type);
-
-/* Returns whether the type is a predefined one, or one of those that MPI_Type_create_f90_real and its like return. */
-bool pw_learning_is_basic(MPI_Datatype type);
 
 #endif

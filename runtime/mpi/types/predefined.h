@@ -1,8 +1,4 @@
-/*
- * The predefined types that programs send. Other types are registered when the MPI below has accepted them in a call.
- * That is too late for a predefined type whose buffer lies in GPU memory: an MPI that cannot touch the buffer would
- * crash.
- */
+/* The predefined types that programs send. They are never committed, and learned at their first use. */
 #ifndef PW_RUNTIME_PREDEFINED_H
 #define PW_RUNTIME_PREDEFINED_H
 

@@ -6,17 +6,13 @@
 
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/types/learning.h"
+#include "runtime/mpi/types/predefined.h"
 
 pw_handle_table pw_registry_types = PW_HANDLE_TABLE;
 _Atomic bool pw_registry_started;
 static _Atomic unsigned registry_commits;
 
 enum { LOOK_EVERY = 64 /* after so many commits, bindings that were loaded late are looked for */ };
-
-static bool is_known(MPI_Datatype type)
-{
-    return pw_handle_table_find(&pw_registry_types, pw_type_key(type)) != NULL;
-}
 
 static void take_note(MPI_Datatype type, void *note)
 {
@@ -39,18 +35,6 @@ void pw_registry_committed(MPI_Datatype type)
         take_note(type, pw_note_make(0));
 }
 
-/* A call that succeeds has not always accepted its type: MPICH from 4.3 on returns MPI_SUCCESS for a null handle once a
- * user's handler has seen the error. Asking MPI about that handle would raise a second error. */
-void pw_registry_accepted(MPI_Datatype type)
-{
-    if (type == MPI_DATATYPE_NULL || !pw_registry_is_started() || is_known(type))
-        return;
-    if (pw_note_is_off || pw_learning_is_basic(type))
-        pw_learning_learn(type);
-    else
-        take_note(type, pw_note_make(0));
-}
-
 void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
 {
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(original));
@@ -59,6 +43,8 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
         take_note(type, found);
     else if (found)
         pw_learning_learn(type);
+    else if (pw_predefined_is(original))
+        pw_registry_committed(type);
 }
 
 static pw_entry *learn_noted(MPI_Datatype type)

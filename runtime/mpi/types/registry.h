@@ -9,9 +9,9 @@
  * MPI_Type_commit does not register: it notes the type, which is learned once that pays (runtime/mpi/types/noted.h).
  * Until then the type has the entry of all types that are left to MPI.
  *
- * A handle that is not known is never asked about before the MPI below has accepted it in a call: invalid and
- * uncommitted types get MPI's own errors, and types committed behind our back (PMPI_Type_commit) are noted all the
- * same.
+ * MPI is never asked about a handle that is neither in the table nor, by its value, that of a predefined type: invalid
+ * and uncommitted types are left to MPI, which reports them, and so are types that were committed past this library
+ * (PMPI_Type_commit).
  */
 #ifndef PW_RUNTIME_REGISTRY_H
 #define PW_RUNTIME_REGISTRY_H
@@ -50,8 +50,7 @@ static inline pw_entry *pw_registry_learned(MPI_Datatype type)
 pw_entry *pw_registry_find_other(MPI_Datatype type);
 pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found);
 
-/* Returns the entry of a type. NULL: the type is not known; MPI gets the call, and the type is noted if MPI accepts it.
- * Lock-free. */
+/* Returns the entry of a type. NULL: the type is not known, and MPI must get the call. Lock-free. */
 static inline pw_entry *pw_registry_find(MPI_Datatype type)
 {
     pw_entry *entry = pw_registry_learned(type);
@@ -104,18 +103,16 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
     return pw_note_takes_few(type, buf, count, PW_SEND, at);
 }
 
-/* Calls tell the registry about types by these functions. All are thread safe, and ignore types that are already known.
- * MPI has committed the type: */
+/* Calls tell the registry about types by these functions. Both are thread safe, and ignore types that are already
+ * known. MPI has committed the type: */
 void pw_registry_committed(MPI_Datatype type);
-/* MPI has accepted a type that was not known: */
-void pw_registry_accepted(MPI_Datatype type);
 /* MPI has made a duplicate, which begins as the original does: */
 void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
 
 bool pw_registry_end_note_other(MPI_Datatype type);
 
-/* Ends the note of a type before MPI frees the type for the user. Returns false if there is no note. If the type lives
- * on under another handle of the same value (MPI_Type_get_contents), its next use notes it again. */
+/* Ends the note of a type before MPI frees the type for the user. Returns false if there is no note. A type that
+ * lives on under another handle of the same value (MPI_Type_get_contents) is left to MPI from then on. */
 static inline bool pw_registry_end_note(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
