@@ -2,7 +2,7 @@
  * Describes single blocks of a collective's side as messages, and takes blocks out of the call by setting their count
  * to zero in a copy of the counts. The caller's arrays are never written.
  */
-#include "runtime/mpi/collective/block.h"
+#include "runtime/mpi/collective/collective.h"
 
 #include "runtime/engine/memory/view.h"
 #include "runtime/mpi/types/predefined.h"

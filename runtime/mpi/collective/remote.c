@@ -8,7 +8,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <sched.h>

@@ -4,7 +4,6 @@
  * before that.
  */
 #include "runtime/engine/memory/view.h"
-#include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
 

@@ -5,7 +5,6 @@
 #include "runtime/mpi/collective/self.h"
 
 #include "runtime/engine/memory/pool.h"
-#include "runtime/mpi/collective/block.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 

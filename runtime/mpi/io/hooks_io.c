@@ -13,7 +13,6 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/io/internal.h"
 #include "runtime/mpi/requests/pending.h"
-#include "runtime/mpi/requests/received.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"

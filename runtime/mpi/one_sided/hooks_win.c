@@ -1,7 +1,6 @@
 /* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
-#include "runtime/mpi/one_sided/mapped.h"
 
 #include "hooks.h"
 #include "next.h"

@@ -8,7 +8,6 @@
 #include "runtime/engine/memory/thread_end.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/mpi/one_sided/internal.h"
-#include "runtime/mpi/one_sided/mapped.h"
 #include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/predefined.h"

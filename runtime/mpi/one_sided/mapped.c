@@ -4,12 +4,11 @@
  * looked for when it is first addressed, and again after misses whose number is a power of two: the target may announce
  * it later.
  */
-#include "runtime/mpi/one_sided/mapped.h"
+#include "runtime/mpi/one_sided/internal.h"
 
 #include "base/env.h"
 #include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/commons.h"
-#include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/one_sided/rma.h"
 

@@ -10,7 +10,6 @@
 #include "runtime/mpi/requests/deferred.h"
 #include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/loopback.h"
-#include "runtime/mpi/requests/received.h"
 
 #include "hooks.h"
 #include "next.h"

@@ -6,7 +6,6 @@
  */
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
-#include "runtime/mpi/requests/received.h"
 
 #include "hooks.h"
 #include "next.h"

@@ -2,7 +2,6 @@
 #include "runtime/mpi/stats/report.h"
 
 #include "frontend/mpi/describe.h"
-#include "runtime/mpi/types/entries.h"
 #include "runtime/mpi/types/origin.h"
 
 #include <dlfcn.h>

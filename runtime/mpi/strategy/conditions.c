@@ -11,7 +11,6 @@
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/strategy/mpich_split.h"
-#include "runtime/mpi/strategy/pipeline.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <limits.h>

@@ -23,4 +23,15 @@ const pw_conditions *pw_ask_all(pw_asked *a);
  * not remembered. */
 pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, struct pw_site **record);
 
+/* ---- pipeline.c -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Kernels within the MPI's own pipeline. MPIs over UCX give UCX a derived type with callbacks that pack and unpack
+ * pieces of the stream (ucp_dt_create_generic). This library takes the place of that function, and the kernels of a
+ * layout take that of the callbacks, for the messages of which a caller says so.
+ */
+
+/* Whether the MPI moves this described message of host memory in pieces, which kernels can take over. */
+bool pw_pipeline_serves(const pw_message *m);
+
 #endif

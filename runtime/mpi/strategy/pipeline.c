@@ -12,12 +12,11 @@
  * context is an object that begins with the handle, as all of its objects do. What has become of a type since, by
  * another thread or because the MPI did not ask UCX for the message, thus never leads to another type's layout.
  */
-#include "runtime/mpi/strategy/pipeline.h"
+#include "runtime/mpi/strategy/conditions.h"
 
 #include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/strategy/direct.h"
-#include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <dlfcn.h>

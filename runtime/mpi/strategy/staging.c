@@ -5,6 +5,7 @@
 #include "runtime/mpi/strategy/staging.h"
 
 #include "runtime/exchange/inbound.h"
+#include "runtime/mpi/errors.h"
 #include "runtime/mpi/strategy/conditions.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/registry.h"
@@ -119,6 +120,27 @@ pw_status pw_staging_unpack(pw_staging *s, int64_t received)
         return s->strategy->finish(s);
     ask_for_kernel(s, PW_UNPACK);
     return s->strategy->unpack ? s->strategy->unpack(s, received) : PW_OK;
+}
+
+int64_t pw_received_bytes(const MPI_Status *status)
+{
+#if PW_MPI_LARGE
+    MPI_Count n = 0;
+
+    if (PMPI_Get_count_c(status, MPI_BYTE, &n) != MPI_SUCCESS || n == MPI_UNDEFINED)
+        return -1;
+#else
+    int n = 0;
+
+    if (PMPI_Get_count(status, MPI_BYTE, &n) != MPI_SUCCESS || n == MPI_UNDEFINED)
+        return -1;
+#endif
+    return n;
+}
+
+int pw_received_unpack(pw_staging *s, const MPI_Status *status)
+{
+    return pw_mpi_error(pw_staging_unpack(s, pw_received_bytes(status)));
 }
 
 bool pw_staging_begin_pack(pw_staging *s)

@@ -21,6 +21,10 @@ void pw_staging_expect(pw_staging *s);
 /* Unpacks the first `received` bytes. Does nothing if `received` is not positive, or larger than the message, as after
  * an error of MPI. */
 pw_status pw_staging_unpack(pw_staging *s, int64_t received);
+/* Returns how many bytes have arrived in a receive of MPI_BYTE; -1 if MPI cannot tell. */
+int64_t pw_received_bytes(const MPI_Status *status);
+/* Unpacks what has arrived. Returns an MPI error code, which the caller reports. */
+int pw_received_unpack(pw_staging *s, const MPI_Status *status);
 /*
  * Starts packing (or unpacking) without waiting, for callers with several stagings. False: it cannot start now. In both
  * cases the caller must still call pw_staging_pack (pw_staging_unpack), which waits for what was started and does the

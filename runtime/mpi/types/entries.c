@@ -3,7 +3,7 @@
  * callbacks of MPI may take it. The last reference frees an entry. When MPI ends, all layouts go; entries to which MPI
  * may still have attributes stay until these are deleted.
  */
-#include "runtime/mpi/types/entries.h"
+#include "runtime/mpi/types/internal.h"
 
 #include "runtime/mpi/entry/gate.h"
 

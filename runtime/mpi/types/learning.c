@@ -3,7 +3,7 @@
  * entry by an attribute. Locks are taken in the order: learning, MPI's, the entries', the engine's; a type that
  * cannot be learned is left to MPI for good.
  */
-#include "runtime/mpi/types/learning.h"
+#include "runtime/mpi/types/internal.h"
 
 #include "base/log.h"
 #include "frontend/mpi/contents.h"
@@ -14,6 +14,7 @@
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/entry/locate.h"
+#include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/predefined.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
  * reaches the cost of learning. A program thus never loses more than twice what it would have lost by the better of the
  * two, learning at once and never, had that been known (the rule of ski rental).
  *
- * A type whose look is that of one learned before (recent.h) gains nothing by its bytes while MPI would get that one's
+ * A type whose look is that of one learned before (recent.c) gains nothing by its bytes while MPI would get that one's
  * messages.
  *
  * Some types are learned before their first use, since MPI may be unable to carry it out: where GPU memory may come in,

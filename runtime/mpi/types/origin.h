@@ -5,8 +5,7 @@
 #ifndef PW_RUNTIME_ORIGIN_H
 #define PW_RUNTIME_ORIGIN_H
 
-#include "runtime/mpi/mpi_compat.h"
-#include "runtime/mpi/types/noted.h"
+#include "runtime/mpi/types/registry.h"
 
 /* Notes that `caller`, an address in the program, has committed the type; NULL: it is not known. */
 void pw_origin_note(MPI_Datatype type, const void *caller);
@@ -15,6 +14,10 @@ void pw_origin_forget(MPI_Datatype type);
 
 /* Returns where the type was committed; NULL: not known. */
 const void *pw_origin_of(MPI_Datatype type);
+
+/* Notes that a committed type with this entry was learned, for reports. One thread at a time calls it.
+ * runtime/mpi/stats/built.c defines it. */
+void pw_built_note(pw_entry *entry, MPI_Datatype type);
 
 /* Calls fn for each type that the program has committed and not freed, by its pw_type_key. */
 void pw_origin_each(void (*fn)(void *arg, uint64_t key, void *caller), void *arg);

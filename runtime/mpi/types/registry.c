@@ -5,7 +5,7 @@
 #include "runtime/mpi/types/registry.h"
 
 #include "runtime/mpi/entry/fortran.h"
-#include "runtime/mpi/types/learning.h"
+#include "runtime/mpi/types/internal.h"
 #include "runtime/mpi/types/predefined.h"
 
 pw_handle_table pw_registry_types = PW_HANDLE_TABLE;

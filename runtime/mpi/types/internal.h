@@ -1,0 +1,79 @@
+/* What the files of this folder share, by the file that defines it. */
+#ifndef PW_RUNTIME_TYPES_INTERNAL_H
+#define PW_RUNTIME_TYPES_INTERNAL_H
+
+#include "base/hash.h"
+#include "frontend/mpi/contents.h"
+#include "runtime/mpi/types/registry.h"
+
+/* ---- recent.c ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * The entries of the last types, by what MPI says of a type.
+ *
+ * Programs that make a type for each message make types of few shapes over and over, often with other counts each time.
+ *
+ * - A type that was *constructed* as an earlier one, by one constructor call over a basic type (MPI 4.0
+ * section 5.1.13), gets that type's entry, in a third of the time that learning takes.
+ * - Learning a type is in vain if its messages turn out to be left to MPI, as those of long blocks are, and costs as
+ *   much as a short message each time. So a noted type that *looks* like a learned one, and whose message would be left
+ *   to MPI with that type's layout, is not learned for this message (pw_registry_alike). A look is the classes
+ *   (pw_site_size) of the type's size, of its true extent, and of the length of the blocks that its constructor was
+ *   given. Where MPI does not say at once how long blocks are, size and extent must be the same. Two layouts that look
+ *   alike may be different; then the message is carried out by MPI all the same, and the type that is learned next
+ * takes the place: the site of the first one asks for that when its next trial is due.
+ */
+
+typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_KINDS } pw_recent_kind;
+
+/* Tells how a type with these contents was made. Returns false if it was not made of one type and few numbers. The
+ * table is for types that were made of a basic one. */
+bool pw_constructed_read(const pw_contents *contents, pw_hash *out);
+
+/* Tells how a type looks. Returns false if MPI has failed, or the type moves no bytes. */
+bool pw_look_read(MPI_Datatype type, pw_hash *out);
+
+/* ---- entries.c --------------------------------------------------------------------------------------------------- */
+
+/*
+ * All entries, and what keeps them alive: the types that have them, each by an attribute; the latest types (recent.c);
+ * and statistics, which report entries after their types have died.
+ *
+ * All functions are thread safe and may be called by MPI's callbacks: they take the lock of the entries only, and call
+ * nothing of MPI under it. pw_registry_each is defined here, too.
+ */
+
+/* Lets all layouts go, and frees all entries but those of types that MPI still has. These are left to MPI. */
+void pw_entries_clear(void);
+
+/* Returns the entry of a layout, which is made if there is none, with a reference for one type; takes over the
+ * reference to the layout. A predefined type lives for ever and has none. NULL as layout: the type is left to MPI.
+ * `sizes`: those of the basic elements, as pw_mpi_decode_elements gives them. Returns NULL without memory. */
+pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes);
+/* Returns the entry of an earlier type that was made in the same way, with a reference for this one. NULL: there is
+ * none. */
+pw_entry *pw_entries_constructed(pw_hash how);
+void pw_entries_ref(pw_entry *entry);
+void pw_entries_unref(pw_entry *entry);
+
+/* Keeps an entry alive for later types with the same key. */
+void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry);
+
+/* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
+bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg);
+
+/* ---- learning.c -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Learning a type: reading how it was made, compiling its layout, and binding the type to the layout's entry by an
+ * attribute. One type is learned at a time. pw_registry_engine, _let_go, _leave and _close are defined here, too.
+ */
+
+/* Learns a committed or predefined type, unless it is learned already. It is then in pw_registry_types, unless learning
+ * has failed. */
+void pw_learning_learn(MPI_Datatype type);
+
+/* Learns a predefined type, and returns its entry. NULL: it has none, or this is no predefined type. */
+pw_entry *pw_learning_predefined(MPI_Datatype type);
+
+#endif
