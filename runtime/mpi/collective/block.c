@@ -4,40 +4,22 @@
  */
 #include "runtime/mpi/collective/collective.h"
 
-#include "runtime/engine/memory/view.h"
-#include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
-
-/* The bytes of one object of the block's type, and its extent. 0: the type is not one that is handled. */
-static int64_t size_of(const pw_entry *entry, MPI_Datatype type, int64_t *extent)
-{
-    int64_t size = entry->gpu_only ? 0 : pw_entry_is_left(entry) ? pw_predefined_size(type) : entry->size;
-
-    *extent = entry->layout ? entry->layout->extent : size;
-    return size;
-}
 
 bool pw_block_describe(const pw_side *side, int i, pw_message *m)
 {
-    MPI_Datatype type = pw_side_type(side, i);
-    pw_buffer *b = &m->buffer;
-    int64_t extent, size;
+    MPI_Count count = pw_side_use(side, i) ? pw_side_count(side, i) : 0;
+    const pw_entry *entry = count > 0 ? pw_registry_find(pw_side_type(side, i)) : NULL;
 
+    if (!entry || entry->gpu_only)
+        return false;
     *m = (pw_message){.kind = side->kind,
                       .role = pw_use_role(side->use),
-                      .entry = pw_registry_find(type),
-                      .buffer = {.count = pw_side_count(side, i)}};
-    if (b->count <= 0 || !pw_side_use(side, i))
-        return false;
-    size = size_of(m->entry, type, &extent);
-    if (size <= 0 || __builtin_mul_overflow(b->count, size, &b->bytes))
-        return false;
-    b->base = (char *)side->buf + pw_side_displ(side, i, extent);
-    b->layout = m->entry->layout;
-    b->offset = pw_entry_is_left(m->entry) ? 0 : m->entry->offset;
-    b->place = pw_memory_place_of(pw_view_first(b));
-    m->cost_bytes = b->bytes;
-    return !(b->base == MPI_BOTTOM && (!b->layout || m->entry->touches_origin));
+                      .entry = entry,
+                      .buffer = {.base = (char *)side->buf +
+                                         pw_side_displ(side, i, entry->layout ? entry->layout->extent : entry->size),
+                                 .count = count}};
+    return pw_message_find(m);
 }
 
 void pw_block_take_out(pw_side *side, void *array, int i)

@@ -184,12 +184,6 @@ static inline unsigned pw_side_use(const pw_side *side, int i)
  * buffer.offset says where they begin. False: the block is empty, or must be left to MPI. */
 bool pw_block_describe(const pw_side *side, int i, pw_message *m);
 
-/* The memory of a described block from which copies count: layouts count from the base. */
-static inline char *pw_block_memory(const pw_message *m)
-{
-    return (char *)m->buffer.base + (m->buffer.layout ? 0 : m->buffer.offset);
-}
-
 /* Gives the side a count of 0 for block i, in a copy of its counts in `array`, which has room for an MPI_Count for each
  * block. Only for sides with counts. */
 void pw_block_take_out(pw_side *side, void *array, int i);

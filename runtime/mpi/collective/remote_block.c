@@ -82,7 +82,7 @@ static bool is_ready(pw_remote_slot *s, const pw_side *side)
         else
             forget_text(s);
     }
-    s->memory = pw_block_memory(&s->m);
+    s->memory = (char *)b->base + (b->layout ? 0 : b->offset);
     return s->gains;
 }
 

@@ -5,17 +5,9 @@
 #include "runtime/mpi/one_sided/internal.h"
 
 #include "frontend/mpi/contents.h"
+#include "runtime/mpi/types/registry.h"
 
 enum { MAX_DEPTH = 32 };
-
-static bool is_contiguous(MPI_Datatype type)
-{
-    MPI_Count size, lb, extent, true_lb, true_extent;
-
-    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS && PMPI_Type_get_extent_x(type, &lb, &extent) == MPI_SUCCESS &&
-           PMPI_Type_get_true_extent_x(type, &true_lb, &true_extent) == MPI_SUCCESS && size == extent &&
-           size == true_extent && lb == true_lb;
-}
 
 /* Follows the constructors with one old type, which are all constructors except structs. */
 static bool find(MPI_Datatype type, int depth, MPI_Datatype *out)
@@ -39,10 +31,8 @@ static bool find(MPI_Datatype type, int depth, MPI_Datatype *out)
 
 bool pw_basic_type_of(MPI_Datatype type, pw_basic_type *out)
 {
-    MPI_Count size = 0;
+    const pw_entry *basic = find(type, 0, &out->type) ? pw_registry_find(out->type) : NULL;
 
-    if (!find(type, 0, &out->type) || !is_contiguous(out->type) || PMPI_Type_size_x(out->type, &size) != MPI_SUCCESS)
-        return false;
-    out->size = size;
-    return size > 0;
+    out->size = basic && basic->dense ? basic->size : 0;
+    return out->size > 0;
 }

@@ -10,7 +10,6 @@
 #include "runtime/mpi/one_sided/internal.h"
 #include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/strategy/judge.h"
-#include "runtime/mpi/types/predefined.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <pthread.h>
@@ -21,22 +20,10 @@ _Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
 /* Describes objects in host memory. Returns false if their type is not one that is handled. */
 static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m, pw_span *span)
 {
-    const pw_entry *entry = pw_registry_find(type);
-    pw_buffer *b = &m->buffer;
-    int64_t size;
-
-    if (entry->gpu_only || count <= 0)
-        return false;
-    size = pw_entry_is_left(entry) ? pw_predefined_size(type) : entry->size;
-    *m = (pw_message){.kind = PW_CALL_ONE_SIDED, .entry = entry, .buffer = {.base = base, .count = count}};
-    if (size <= 0 || __builtin_mul_overflow(count, size, &b->bytes))
-        return false;
-    b->layout = entry->layout;
-    b->offset = pw_entry_is_left(entry) ? 0 : entry->offset;
-    b->place = pw_memory_place_of(pw_view_first(b));
-    m->cost_bytes = b->bytes;
-    return b->place.kind == PW_PLACE_HOST && !(base == MPI_BOTTOM && (!b->layout || entry->touches_origin)) &&
-           pw_view_bounds(b, &span->lo, &span->bytes);
+    *m = (pw_message){
+        .kind = PW_CALL_ONE_SIDED, .entry = pw_registry_find(type), .buffer = {.base = base, .count = count}};
+    return !m->entry->gpu_only && pw_message_find(m) && m->buffer.place.kind == PW_PLACE_HOST &&
+           pw_view_bounds(&m->buffer, &span->lo, &span->bytes);
 }
 
 /* Returns whether all objects lie in `bytes` bytes, from displacement `at` on. */
@@ -160,12 +147,6 @@ static pw_again open_again(const pw_transfer *t, pw_move *move)
 
 /* ---- one transfer ------------------------------------------------------------------------------------------------ */
 
-/* A type that is only noted (runtime/mpi/types) is not known to be contiguous. */
-static bool is_contiguous(const pw_entry *entry, MPI_Datatype type)
-{
-    return !entry->layout && (entry->dense || pw_predefined_size(type) > 0);
-}
-
 /* Decides who carries out a transfer, and opens the move if that is this process. *lasts: the same holds for the next
  * one like it, as `now` then says. */
 static bool open_move(const pw_transfer *t, pw_move *move, pw_past_transfer *now, bool *lasts)
@@ -174,9 +155,10 @@ static bool open_move(const pw_transfer *t, pw_move *move, pw_past_transfer *now
     pair p;
     bool joins;
 
-    *lasts = now->whole = is_contiguous(own, t->origin) && is_contiguous(other, t->type);
+    /* A type that is only noted (runtime/mpi/types) is not known to be contiguous. */
+    *lasts = now->whole = own->dense && other->dense;
     if (*lasts)
-        now->own.lo = pw_entry_is_left(own) ? 0 : own->lowest;
+        now->own.lo = own->lowest;
     if (!(own->layout || other->layout) || !describe_target(t, &p.other, &now->other) ||
         !describe(t->buf, t->origin_count, t->origin, &p.own, &now->own))
         return false;

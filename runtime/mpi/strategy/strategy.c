@@ -246,7 +246,7 @@ bool pw_message_is_left(const pw_message *m)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-bool pw_message_describe(pw_message *m)
+static inline bool find(pw_message *m)
 {
     const pw_entry *entry = m->entry;
     pw_buffer *b = &m->buffer;
@@ -259,7 +259,20 @@ bool pw_message_describe(pw_message *m)
     b->offset = entry->offset;
     /* Asks about the first object's lowest byte, since the base itself need not be part of the buffer. */
     b->place = pw_memory_place_of(pw_view_first(b));
-    return b->place.kind == PW_PLACE_HOST ? b->layout && !entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN;
+    return true;
+}
+
+bool pw_message_find(pw_message *m)
+{
+    return find(m);
+}
+
+bool pw_message_describe(pw_message *m)
+{
+    const pw_buffer *b = &m->buffer;
+
+    return find(m) &&
+           (b->place.kind == PW_PLACE_HOST ? b->layout && !m->entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN);
 }
 
 /* Statistics count what was carried out, so while they are on a site is not asked in vain. */

@@ -180,5 +180,8 @@ void pw_message_count_moved(const pw_message *from, const struct pw_entry *to, c
  * overflow). The caller handles MPI_IN_PLACE before this.
  */
 bool pw_message_describe(pw_message *m);
+/* Does the same also for contiguous objects in host memory, by which nothing is gained, and for memory of which nothing
+ * is known. */
+bool pw_message_find(pw_message *m);
 
 #endif

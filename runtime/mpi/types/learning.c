@@ -156,7 +156,7 @@ static void remember_look(MPI_Datatype type, pw_entry *entry)
         pw_entries_remember(PW_RECENT_LOOK, look, entry);
 }
 
-/* Registers a predefined type, which matters for buffers in GPU memory only. */
+/* Registers a predefined type. Pairs with a hole matter for buffers in GPU memory only. */
 static void register_predefined(MPI_Datatype type, uint64_t key)
 {
     unsigned sizes = 0;

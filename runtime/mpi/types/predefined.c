@@ -1,7 +1,5 @@
-/* Tells predefined types by their handles, each ABI in its way, and finds their sizes. */
+/* Tells predefined types by their handles, each ABI in its way. */
 #include "runtime/mpi/types/predefined.h"
-
-#include "frontend/mpi/contents.h"
 
 #include <dlfcn.h>
 
@@ -43,19 +41,4 @@ static bool is_constant(MPI_Datatype type)
 bool pw_predefined_is(MPI_Datatype type)
 {
     return type != MPI_DATATYPE_NULL && is_constant(type);
-}
-
-int64_t pw_predefined_size(MPI_Datatype type)
-{
-    pw_envelope envelope;
-    int size;
-    MPI_Aint lb, extent, true_lb, true_extent;
-
-    /* Asked about the null handle, MPI calls the error handler of MPI_COMM_WORLD, which may end the program. */
-    if (type == MPI_DATATYPE_NULL || pw_envelope_read(type, &envelope, NULL) != PW_OK ||
-        envelope.combiner != MPI_COMBINER_NAMED || PMPI_Type_size(type, &size) != MPI_SUCCESS ||
-        PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent(type, &true_lb, &true_extent) != MPI_SUCCESS)
-        return 0;
-    return lb == 0 && true_lb == 0 && extent == size && true_extent == size ? size : 0;
 }

@@ -4,13 +4,7 @@
 
 #include "runtime/mpi/mpi_compat.h"
 
-#include <stdint.h>
-
 /* Returns whether this is a handle of a predefined type, without asking MPI: it may be no handle at all. */
 bool pw_predefined_is(MPI_Datatype type);
-
-/* Returns the size of a predefined type without a hole in or behind it; 0: it is none. The registry knows predefined
- * types only with GPUs. */
-int64_t pw_predefined_size(MPI_Datatype type);
 
 #endif
