@@ -199,9 +199,9 @@ pw_collective_verdict pw_collective_check(pw_collective *c, int *rc)
     if (c->way.mode != PW_BLOCKING && !c->way.request)
         return PW_COLLECTIVE_LEFT;
     /* MPI reports an invalid communicator here, where it is looked at first. */
-    c->group = pw_communicator_look(c->way.comm, &c->unknown, rc);
+    c->group = pw_communicator_look(c->way.comm, rc);
     if (!c->group)
-        return PW_COLLECTIVE_ERROR;
+        return *rc == MPI_SUCCESS ? PW_COLLECTIVE_LEFT : PW_COLLECTIVE_ERROR;
     if (!check_family(c) || !is_sound(&c->send) || !is_sound(&c->recv) || sides_meet(c))
         return PW_COLLECTIVE_LEFT;
     note_exchange(c);

@@ -218,11 +218,9 @@ static bool may_wait(const pw_collective *c)
 
 static pw_verdict carry_out(pw_collective *c, pw_collective_verdict verdict, pw_remote_request *remote, int *rc)
 {
-    switch (verdict) {
-    case PW_COLLECTIVE_SOUND: return stage_and_call(c, remote, rc);
-    case PW_COLLECTIVE_ERROR: return PW_DONE;
-    default: return PW_PASS;
-    }
+    if (verdict == PW_COLLECTIVE_SOUND)
+        return stage_and_call(c, remote, rc);
+    return verdict == PW_COLLECTIVE_ERROR ? PW_DONE : PW_PASS;
 }
 
 /* A call of which some blocks may go without MPI. */

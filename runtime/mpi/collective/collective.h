@@ -96,7 +96,6 @@ struct pw_collective {
     MPI_Op op; /* of reductions */
     pw_collective_way way;
     const pw_communicator *group; /* filled by pw_collective_check */
-    pw_communicator unknown;      /* memory for `group` if the communicator is not remembered */
 };
 
 /* What the hooks of such calls do, which are generated (runtime/mpi/api), and those of reductions. */

@@ -64,7 +64,7 @@ static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *kno
     pthread_mutex_lock(&communicators.learning);
     kept = is_ready() ? keep(comm, known) : NULL;
     pthread_mutex_unlock(&communicators.learning);
-    return kept ? kept : known;
+    return kept;
 }
 
 /* Asks MPI. Returns an error code of MPI, which has then called the error handler. */
@@ -89,15 +89,17 @@ static int look(MPI_Comm comm, pw_communicator *out)
     return PMPI_Comm_remote_size(comm, &out->peers);
 }
 
-const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc)
+const pw_communicator *pw_communicator_look(MPI_Comm comm, int *rc)
 {
     const pw_communicator *known = pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
+    pw_communicator now;
 
+    *rc = MPI_SUCCESS;
     if (known)
         return known;
-    *own = (pw_communicator){.between_groups = false};
-    *rc = look(comm, own);
-    return *rc == MPI_SUCCESS ? remember(comm, own) : NULL;
+    now = (pw_communicator){.between_groups = false};
+    *rc = look(comm, &now);
+    return *rc == MPI_SUCCESS ? remember(comm, &now) : NULL;
 }
 
 void pw_communicator_let_go(MPI_Comm comm)

@@ -64,9 +64,9 @@ static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)
     return pw_handle_table_find(&pw_communicators, pw_communicator_key(comm));
 }
 
-/* Does the same, but asks MPI if nothing is remembered, and remembers the answer. Without memory the answer lies in
- * *own. NULL: MPI has called the error handler, and *rc is its error. */
-const pw_communicator *pw_communicator_look(MPI_Comm comm, pw_communicator *own, int *rc);
+/* Does the same, but asks MPI if nothing is remembered, and remembers the answer. NULL: MPI has called the error
+ * handler and *rc is its error, or the answer cannot be remembered. */
+const pw_communicator *pw_communicator_look(MPI_Comm comm, int *rc);
 
 /*
  * Forgets a communicator that the program is about to free. Otherwise MPI would call the attribute's delete callback

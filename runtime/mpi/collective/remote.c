@@ -62,8 +62,6 @@ static pw_remote *remote_of(const pw_collective *c)
 {
     pw_communicator *group = (pw_communicator *)c->group;
 
-    if (group == &c->unknown)
-        return NULL;
     if (!group->remote && (group->remote = calloc(1, sizeof(pw_remote)))) {
         const pw_remote_request none = {.rank = group->rank, .id = new_id()};
 
