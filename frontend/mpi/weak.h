@@ -46,6 +46,7 @@
 #pragma weak PMPI_Pack
 #pragma weak PMPI_Pcontrol
 #pragma weak PMPI_Query_thread
+#pragma weak PMPI_Probe
 #pragma weak PMPI_Recv
 #pragma weak PMPI_Request_free
 #pragma weak PMPI_Request_get_status

@@ -25,25 +25,25 @@ static int64_t began;
 
 /* ---- the data ---------------------------------------------------------------------------------------------------- */
 
-enum { PIECE = 1 << 16 /* of a text that a rank sends */ };
-
 /* A text that is malloc'ed. */
 typedef struct text {
     char *at;
     size_t n;
 } text;
 
-/* Appends the text of a rank, which comes in pieces; one that is not full is the last. */
+/* Appends the text of a rank. Without memory it is lost, and the rank goes on. */
 static void receive_text(FILE *out, int rank, MPI_Comm comm)
 {
-    static char piece[PIECE];
     MPI_Status status;
-    int n = PIECE;
+    char *taken;
+    int n;
 
-    while (n == PIECE && PMPI_Recv(piece, PIECE, MPI_BYTE, rank, 0, comm, &status) == MPI_SUCCESS &&
-           PMPI_Get_count(&status, MPI_BYTE, &n) == MPI_SUCCESS)
-        if (out)
-            fwrite(piece, 1, (size_t)n, out);
+    if (PMPI_Probe(rank, 0, comm, &status) != MPI_SUCCESS || PMPI_Get_count(&status, MPI_BYTE, &n) != MPI_SUCCESS)
+        return;
+    taken = malloc((size_t)n + 1);
+    if (PMPI_Recv(taken, taken ? n : 0, MPI_BYTE, rank, 0, comm, &status) == MPI_SUCCESS && taken && out)
+        fwrite(taken, 1, (size_t)n, out);
+    free(taken);
 }
 
 /* Returns what this process has to report: on rank 0 as the data of all `nranks` processes, of which the others send
@@ -68,17 +68,6 @@ static text take_text(int rank, MPI_Comm comm, int nranks)
     if (c)
         freelocale(c);
     return t;
-}
-
-static void send_text(const text *t, MPI_Comm comm)
-{
-    size_t at = 0, n;
-
-    do {
-        n = t->n - at < PIECE ? t->n - at : PIECE;
-        PMPI_Send(at ? t->at + at : t->at, (int)n, MPI_BYTE, 0, 0, comm);
-        at += n;
-    } while (n == PIECE);
 }
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
@@ -232,7 +221,7 @@ void pw_stats_report_world(void)
     if (rank == 0)
         report(&t, report_path(), pw_trace_is_on() ? pw_env_path(PW_ENV_TRACE) : NULL);
     else
-        send_text(&t, comm);
+        PMPI_Send(t.at, (int)t.n, MPI_BYTE, 0, 0, comm);
     leave_together(comm);
     PMPI_Comm_free(&comm);
     free(t.at);
