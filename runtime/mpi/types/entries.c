@@ -27,11 +27,9 @@ static struct {
     pthread_mutex_t lock; /* guards the fields below */
     int64_t kept;         /* entries that statistics keep alive */
     recent recent[PW_RECENT_KINDS * RECENT];
-    pw_entry list, apart, ended; /* list heads: entries that types share, that they do not, and of types that have
-                                    outlived MPI */
+    pw_entry list, ended; /* list heads: entries, and those of types that have outlived MPI */
 } entries = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .list = {.prev = &entries.list, .next = &entries.list},
-             .apart = {.prev = &entries.apart, .next = &entries.apart},
              .ended = {.prev = &entries.ended, .next = &entries.ended}};
 
 pw_entry pw_entry_left_to_mpi;
@@ -110,7 +108,7 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
         entry->offset = dense ? entry->lowest : 0;
         entry->dense = dense;
         entry->gpu_only = is_own && !dense;
-        enlist(entry, is_own ? &entries.apart : &entries.list);
+        enlist(entry, &entries.list);
         if (!is_own)
             share(entry);
     }
@@ -207,10 +205,10 @@ bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg)
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static void end_all(pw_entry *head)
+static void end_all(void)
 {
-    while (head->next != head) {
-        pw_entry *entry = head->next;
+    while (entries.list.next != &entries.list) {
+        pw_entry *entry = entries.list.next;
 
         retire(entry);
         entry->refs -= entry->is_kept;
@@ -228,8 +226,7 @@ void pw_entries_clear(void)
         if (entries.recent[i].entry)
             unref(entries.recent[i].entry);
     memset(entries.recent, 0, sizeof entries.recent);
-    end_all(&entries.list);
-    end_all(&entries.apart);
+    end_all();
     entries.kept = 0;
     pthread_mutex_unlock(&entries.lock);
 }
@@ -238,6 +235,7 @@ void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg)
 {
     pthread_mutex_lock(&entries.lock);
     for (const pw_entry *entry = entries.list.next; entry != &entries.list; entry = entry->next)
-        fn(arg, entry);
+        if (entry->layout && !entry->gpu_only)
+            fn(arg, entry);
     pthread_mutex_unlock(&entries.lock);
 }
