@@ -124,13 +124,6 @@ bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count, pw
     return !is_needed(buf) && bytes_of(type, count, &bytes) && !may_need_stage(type, bytes, role);
 }
 
-void pw_note_wait(MPI_Datatype type, void *note, int times)
-{
-    int64_t ns = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * times;
-
-    pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(ns));
-}
-
 void pw_note_count(int types)
 {
     atomic_fetch_add_explicit(&noted.types, types, memory_order_relaxed);

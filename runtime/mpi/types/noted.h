@@ -82,14 +82,6 @@ bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role 
 /* Returns whether only the cost of learning may speak against leaving this use to MPI, so that it need not be learned
  * if nothing would come of it. */
 bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role);
-/* Uses of which nothing would come count as calls with few bytes, so that a type that stays in use is learned in the
- * end. `wait` counts such a use and may follow only if `may_wait` has said that the type need not be learned yet. */
-static inline bool pw_note_may_wait(const void *note, int times)
-{
-    return pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * times < PW_NOTE_LEARN_NS;
-}
-
-void pw_note_wait(MPI_Datatype type, void *note, int times);
 
 /* Does what pw_note_takes does for a use that no case makes special: the buffer is known to be host memory, the message
  * is so short that MPI can always receive it, and the sum of what was gained stays below the cost of learning any type.
