@@ -231,11 +231,12 @@ static void show(pw_segment_offer *o, const void *block, const pw_direct_message
     pw_segment_note(block, is_readable ? (size_t)b->bytes : 0, PW_OFFER_OBJECTS, m->exported);
 }
 
-static bool pack(void *of, int64_t at, void *to, int64_t bytes)
+static bool pack(void *of, void *to, int64_t bytes)
 {
     const pw_buffer *b = of;
 
-    pw_layout_pack_part(b->layout, b->base, at, at + bytes, to);
+    (void)bytes;
+    pw_layout_pack(b->layout, b->base, b->count, to);
     return true;
 }
 
@@ -252,9 +253,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
         m->arg = &m->objects;
     }
     offer = offer_of(number);
-    pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg);
-    if ((!offer || !is_proven(s->channel, m->objects.bytes)) && !pw_lazy_fill(s->block) && m->make == pack)
-        pw_layout_pack(m->objects.layout, m->objects.base, m->objects.count, s->block);
+    pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg, !offer || !is_proven(s->channel, m->objects.bytes));
     if (offer)
         show(offer, s->block, m);
 }

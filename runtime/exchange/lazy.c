@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "runtime/engine/memory/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +31,6 @@
 
 enum {
     REGIONS = 256,
-    CHUNK = 1 << 20,         /* bytes that the thread makes at a time */
-    FILLED_CHUNK = 64 << 10, /* the same for pw_lazy_fill: so little memory malloc keeps, with its pages */
     ALIGNMENT = 2 << 20,
     STACK = 1 << 20 /* the driver of a GPU may run on it */
 };
@@ -58,7 +57,6 @@ static struct {
     pthread_once_t begun;
     _Atomic int serves; /* pw_lazy_readers, once it has begun */
     int fd;
-    char *chunk; /* of the thread */
     region regions[REGIONS];
     _Atomic int nregions;
 } lazy = {.lock = PTHREAD_MUTEX_INITIALIZER, .begun = PTHREAD_ONCE_INIT, .fd = -1};
@@ -76,7 +74,7 @@ static void end_service(void)
 /* Whether the descriptor is still a userfaultfd: a program may close descriptors that it does not know. */
 static bool has_descriptor(void)
 {
-    struct uffdio_range some = {.start = (uintptr_t)lazy.chunk & -page(), .len = page()};
+    struct uffdio_range some = {.start = (uintptr_t)&lazy & -page(), .len = page()};
 
     return ioctl(lazy.fd, UFFDIO_WAKE, &some) == 0;
 }
@@ -122,39 +120,95 @@ static void empty(const region *r, block *b, char *base)
     b->filled = b->closed = false;
 }
 
-/* Writes the whole message to a block that already has pages: those of an earlier message, which the system did not
- * take away, or ordinary ones, since the descriptor is closed. The caller does not hold the block's lock: a page that
- * is missing all the same is filled by the thread, which takes that lock. */
-static void overwrite(char *base, int64_t bytes, pw_lazy_maker *make, void *arg)
-{
-    char *all = malloc((size_t)bytes);
+/* ---- filling ----------------------------------------------------------------------------------------------------- */
 
-    if (all && make(arg, 0, all, bytes))
-        memcpy(base, all, (size_t)bytes);
-    else
-        mprotect(base, (size_t)bytes, PROT_NONE);
-    free(all);
+/* Whether the system has refused for a moment: mappings change, or it is short of memory. Threads that wait for pages
+ * have no other way on than that it is tried again. */
+static bool is_passing(void)
+{
+    bool passing = errno == EAGAIN || errno == ENOMEM;
+
+    if (passing)
+        sched_yield();
+    return passing;
 }
 
-void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg)
+/* Gives a block these bytes, in whole pages, also where it has pages: those of an earlier message, which the system did
+ * not take away, or ordinary ones, since the descriptor is closed. */
+static bool put(char *to, const char *from, size_t bytes)
 {
+    while (bytes > 0) {
+        struct uffdio_copy c = {
+            .dst = (uintptr_t)to, .src = (uintptr_t)from, .len = bytes, .mode = UFFDIO_COPY_MODE_DONTWAKE};
+        size_t done = 0;
+
+        if (ioctl(lazy.fd, UFFDIO_COPY, &c) == 0)
+            return true;
+        if (c.copy > 0)
+            done = (size_t)c.copy;
+        else if (errno == EEXIST || !has_descriptor())
+            memcpy(to, from, done = page());
+        else if (!is_passing())
+            return false;
+        to += done;
+        from += done;
+        bytes -= done;
+    }
+    return true;
+}
+
+/* Bytes are lost: whoever reads the block gets an error. */
+static void shut(const region *r, block *b, char *base)
+{
+    b->closed = mprotect(base, (size_t)1 << r->shift, PROT_NONE) == 0;
+}
+
+/* Makes the bytes of a block. The lock of the block must be held. */
+static void fill(const region *r, block *b, char *base)
+{
+    size_t bytes = ((size_t)b->bytes + page() - 1) / page() * page();
+    char *all = pw_pool_take((int64_t)bytes);
+
+    b->filled = true;
+    if (all && !b->closed && b->make(b->arg, all, b->bytes)) {
+        memset(all + b->bytes, 0, bytes - (size_t)b->bytes);
+        b->made = put(base, all, bytes);
+    }
+    pw_pool_give(all, (int64_t)bytes);
+    if (!b->made)
+        shut(r, b, base);
+}
+
+/* Gives zeros to a page that holds nothing of a message. */
+static bool put_zeros(char *at)
+{
+    struct uffdio_zeropage z = {.range = {.start = (uintptr_t)at, .len = page()},
+                                .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
+
+    while (ioctl(lazy.fd, UFFDIO_ZEROPAGE, &z) != 0)
+        if (errno == EEXIST || !is_passing())
+            return errno == EEXIST;
+    return true;
+}
+
+void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg, bool now)
+{
+    region *r = region_of(at);
     block *b = block_of(at);
-    bool is_empty;
 
     pthread_mutex_lock(&b->lock);
-    empty(region_of(at), b, at);
+    empty(r, b, at);
     if (!b->filled && !has_descriptor()) {
         b->filled = true; /* the memory is ordinary then */
         end_service();
     }
-    is_empty = !b->filled;
     b->make = make;
     b->arg = arg;
     b->bytes = bytes;
     b->read = b->made = false;
+    if (now || b->filled)
+        fill(r, b, at);
     pthread_mutex_unlock(&b->lock);
-    if (!is_empty)
-        overwrite(at, bytes, make, arg);
 }
 
 bool pw_lazy_clear(void *at)
@@ -171,86 +225,7 @@ bool pw_lazy_clear(void *at)
     return read;
 }
 
-/* ---- filling ----------------------------------------------------------------------------------------------------- */
-
-/* Whether the system has refused for a moment: mappings change, or it is short of memory. Threads that wait for pages
- * have no other way on than that it is tried again. */
-static bool is_passing(void)
-{
-    bool passing = errno == EAGAIN || errno == ENOMEM;
-
-    if (passing)
-        sched_yield();
-    return passing;
-}
-
-/* Gives these pages the bytes in `chunk`. Pages that are there already keep theirs. */
-static bool put(char *to, const char *chunk, size_t bytes)
-{
-    while (bytes > 0) {
-        struct uffdio_copy c = {
-            .dst = (uintptr_t)to, .src = (uintptr_t)chunk, .len = bytes, .mode = UFFDIO_COPY_MODE_DONTWAKE};
-        size_t done;
-
-        if (ioctl(lazy.fd, UFFDIO_COPY, &c) == 0)
-            return true;
-        done = c.copy > 0 ? (size_t)c.copy : errno == EEXIST ? page() : 0;
-        if (done == 0 && !is_passing())
-            return false;
-        to += done;
-        chunk += done;
-        bytes -= done;
-    }
-    return true;
-}
-
-static size_t whole_pages(int64_t bytes)
-{
-    return ((size_t)bytes + page() - 1) / page() * page();
-}
-
-/* Makes the bytes of a block, in whole pages, by way of `chunk`, which has `most` bytes. The lock of the block must be
- * held. */
-static bool make_all(block *b, char *base, char *chunk, int64_t most)
-{
-    b->filled = true;
-    for (int64_t at = 0; at < b->bytes; at += most) {
-        int64_t n = b->bytes - at < most ? b->bytes - at : most;
-
-        memset(chunk + n, 0, whole_pages(n) - (size_t)n);
-        if (!b->make(b->arg, at, chunk, n) || !put(base + at, chunk, whole_pages(n)))
-            return false;
-    }
-    b->made = true;
-    return true;
-}
-
-bool pw_lazy_fill(void *at)
-{
-    block *b = block_of(at);
-    char *chunk = malloc(whole_pages(b->bytes < FILLED_CHUNK ? b->bytes : FILLED_CHUNK));
-    bool done = false;
-
-    if (chunk) {
-        pthread_mutex_lock(&b->lock);
-        done = make_all(b, at, chunk, FILLED_CHUNK);
-        pthread_mutex_unlock(&b->lock);
-    }
-    free(chunk);
-    return done;
-}
-
-/* Gives zeros to a page that holds nothing of a message. */
-static bool put_zeros(char *at)
-{
-    struct uffdio_zeropage z = {.range = {.start = (uintptr_t)at, .len = page()},
-                                .mode = UFFDIO_ZEROPAGE_MODE_DONTWAKE};
-
-    while (ioctl(lazy.fd, UFFDIO_ZEROPAGE, &z) != 0)
-        if (errno == EEXIST || !is_passing())
-            return errno == EEXIST;
-    return true;
-}
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Answers a fault at an address. Several readers of a block may wait: the first one's fault fills it. */
 static void answer(char *at)
@@ -259,17 +234,14 @@ static void answer(char *at)
     block *b = block_of(at);
     char *base = r->base + ((size_t)number_of(r, at) << r->shift);
     struct uffdio_range all = {.start = (uintptr_t)base, .len = (size_t)1 << r->shift};
-    bool done = true;
 
     pthread_mutex_lock(&b->lock);
-    if (b->make && !b->made && !b->closed)
-        done = make_all(b, base, lazy.chunk, CHUNK);
-    if (done && (!b->make || at >= base + b->bytes))
-        done = put_zeros((char *)((uintptr_t)at & -page()));
+    if (b->make && !b->made)
+        fill(r, b, base);
+    if (!b->closed && (!b->make || at >= base + b->bytes) && !put_zeros((char *)((uintptr_t)at & -page())))
+        shut(r, b, base);
     b->read = b->read || b->make;
     b->filled = true;
-    if (!done)
-        b->closed = mprotect(base, (size_t)1 << r->shift, PROT_NONE) == 0;
     ioctl(lazy.fd, UFFDIO_WAKE, &all);
     pthread_mutex_unlock(&b->lock);
 }
@@ -338,11 +310,8 @@ static pw_lazy_readers begin(void)
     lazy.fd = open_faults(&serves);
     if (lazy.fd < 0)
         return PW_LAZY_NOBODY;
-    lazy.chunk = malloc(CHUNK);
-    if (lazy.chunk && ioctl(lazy.fd, UFFDIO_API, &api) == 0 && pthread_atfork(NULL, NULL, forget) == 0 &&
-        start_thread())
+    if (ioctl(lazy.fd, UFFDIO_API, &api) == 0 && pthread_atfork(NULL, NULL, forget) == 0 && start_thread())
         return serves;
-    free(lazy.chunk);
     close(lazy.fd);
     lazy.fd = -1;
     return PW_LAZY_NOBODY;

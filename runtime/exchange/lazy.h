@@ -19,10 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes `bytes` bytes, from offset `at` of what the block stands for, to `to`. Runs in the thread of this file, while
- * the reader may hold any lock of MPI, or in pw_lazy_fill. False: the bytes are lost; the reader then gets the error
- * for memory that is not there (EFAULT, SIGSEGV). */
-typedef bool pw_lazy_maker(void *arg, int64_t at, void *to, int64_t bytes);
+/* Writes the `bytes` bytes that the block stands for to `to`. Runs in the thread of this file, while the reader may
+ * hold any lock of MPI, or in pw_lazy_set. False: the bytes are lost; the reader then gets the error for memory that is
+ * not there (EFAULT, SIGSEGV). */
+typedef bool pw_lazy_maker(void *arg, void *to, int64_t bytes);
 
 /* The readers whom lazy memory answers. */
 typedef enum pw_lazy_readers {
@@ -39,11 +39,9 @@ pw_lazy_readers pw_lazy_serves(void);
  * long as the process. NULL: that is not possible, or takes what the program may need. */
 char *pw_lazy_map(uint32_t shift, uint32_t count);
 
-/* From now on the block, which begins there, stands for `bytes` bytes that `make` makes. What is behind them is 0. */
-void pw_lazy_set(void *block, int64_t bytes, pw_lazy_maker *make, void *arg);
-/* Has the bytes made now, by the caller, so that they have pages. This is not a read. False: they have pages in part;
- * the others are made for whoever reads them. */
-bool pw_lazy_fill(void *block);
+/* From now on the block, which begins there, stands for `bytes` bytes that `make` makes. What is behind them is 0.
+ * `now`: it makes them in this call, so that they have pages. This is not a read. */
+void pw_lazy_set(void *block, int64_t bytes, pw_lazy_maker *make, void *arg, bool now);
 /* The block stands for nothing any longer, and `make` is not called again. Returns whether somebody has read it where
  * it had no pages. */
 bool pw_lazy_clear(void *block);

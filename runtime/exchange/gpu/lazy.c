@@ -41,15 +41,15 @@ pw_gpu_packed pw_gpu_lazy_packed(const pw_gpu_block *block)
     return (pw_gpu_packed){.device = pw_gpu_replica_address(block)};
 }
 
-static bool make(void *block, int64_t at, void *to, int64_t bytes)
+static bool make(void *block, void *to, int64_t bytes)
 {
-    return pw_gpu_replica_read(block, at, to, bytes) == PW_OK;
+    return pw_gpu_replica_read(block, to, bytes) == PW_OK;
 }
 
 /* The record comes last: a process that finds it knows where to read. */
 void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes)
 {
-    pw_lazy_set(block->host, bytes, make, block);
+    pw_lazy_set(block->host, bytes, make, block, false);
     pw_segment_note_replicated(block->host, (size_t)bytes);
 }
 

@@ -178,7 +178,7 @@ static pw_status read_in(pw_gpu_lane *lane, pw_cu_ptr from, void *to, int64_t by
 }
 
 /* The side stream waits neither for the program's default stream nor for its own work, which may wait for this. */
-pw_status pw_gpu_replica_read(const pw_gpu_block *block, int64_t at, void *to, int64_t bytes)
+pw_status pw_gpu_replica_read(const pw_gpu_block *block, void *to, int64_t bytes)
 {
     const replica *t = (const replica *)block->companion;
     pw_gpu_scope scope;
@@ -189,7 +189,7 @@ pw_status pw_gpu_replica_read(const pw_gpu_block *block, int64_t at, void *to, i
         return PW_ERR_IO;
     status = pw_gpu_lane_take(t->owner, &lane);
     if (status == PW_OK) {
-        status = read_in(lane, t->device + (pw_cu_ptr)at, to, bytes);
+        status = read_in(lane, t->device, to, bytes);
         pw_gpu_lane_give(lane);
     }
     pw_gpu_leave(&scope);

@@ -29,9 +29,8 @@ pw_cu_ptr pw_gpu_replica_of(pw_gpu *gpu, pw_gpu_block *block, int64_t bytes);
 pw_cu_ptr pw_gpu_replica_alone(pw_gpu *gpu, pw_gpu_block *block);
 /* Returns the address of the replica that the block has. */
 pw_cu_ptr pw_gpu_replica_address(const pw_gpu_block *block);
-/* Copies `bytes` bytes from offset `at` of that replica to host memory, and waits for nothing else that the GPU does.
- */
-pw_status pw_gpu_replica_read(const pw_gpu_block *block, int64_t at, void *to, int64_t bytes);
+/* Copies the first `bytes` bytes of that replica to host memory, and waits for nothing else that the GPU does. */
+pw_status pw_gpu_replica_read(const pw_gpu_block *block, void *to, int64_t bytes);
 
 /* The bytes of all replicas. */
 int64_t pw_gpu_replicas_bytes(void);

@@ -89,8 +89,8 @@ static pw_status pack(shown *s)
     return pw_gpu_carry_out(&order);
 }
 
-/* Packs the whole message when the first of its bytes are wanted. */
-static bool make(void *arg, int64_t at, void *to, int64_t bytes)
+/* Packs the message when its bytes are wanted. */
+static bool make(void *arg, void *to, int64_t bytes)
 {
     shown *s = arg;
     pw_cu_ptr from;
@@ -98,7 +98,7 @@ static bool make(void *arg, int64_t at, void *to, int64_t bytes)
     if (s->buffer.layout && !s->packed && pack(s) != PW_OK)
         return false;
     from = s->packed ? s->packed->device : pw_cu_address(pw_view_first(&s->buffer));
-    return pw_gpu_copy(s->buffer.place.gpu, pw_cu_address(to), from + (pw_cu_ptr)at, bytes) == PW_OK;
+    return pw_gpu_copy(s->buffer.place.gpu, pw_cu_address(to), from, bytes) == PW_OK;
 }
 
 pw_status pw_gpu_show_begin(int number)
