@@ -8,7 +8,7 @@
 typedef struct making {
     packwright_status status;
     pw_builder b;
-    pw_storage *storage;
+    packwright_type *type;
 } making;
 
 /* ---- checks of arguments ------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static void check_displacements(making *m, bool in_bytes, int64_t n, const int64
 
 enum { NODE_BYTES = (sizeof(pw_node) + 15) / 16 * 16 };
 
-/* Makes room for two nodes and, for each of `n` parts, so many nodes and list entries. The storage grows if a
+/* Makes room for two nodes and, for each of `n` parts, so many nodes and list entries. The arena grows if a
  * constructor needs more. Returns whether the type can be made. */
 static bool begin(making *m, int64_t n, int nodes, int entries)
 {
@@ -64,29 +64,34 @@ static bool begin(making *m, int64_t n, int nodes, int entries)
     if (m->status)
         return false;
     if (n < INT64_MAX / MOST)
-        m->storage =
-            pw_storage_create((size_t)((2 + n * nodes) * NODE_BYTES + n * entries * (int64_t)sizeof(int64_t) + SLACK));
-    if (!m->storage)
+        m->type = pw_library_type_create(
+            (size_t)((2 + n * nodes) * NODE_BYTES + n * entries * (int64_t)sizeof(int64_t) + SLACK));
+    if (!m->type)
         m->status = pw_library_no_memory();
     else
-        m->b = (pw_builder){.arena = m->storage->arena};
-    return m->storage;
+        m->b = (pw_builder){.arena = m->type->arena};
+    return m->type;
 }
 
-/* Holds references to the storages of `n` old types; neighbours that share a storage count once. False: out of memory.
- */
-static bool hold(pw_storage *storage, int64_t n, packwright_type *const *olds)
+/* The type that has the root of this one among its own nodes. */
+static packwright_type *owner_of(packwright_type *type)
+{
+    return type->is_alias ? type->olds[0] : type;
+}
+
+/* Holds references to the owners of `n` old types; neighbours of one owner count once. False: out of memory. */
+static bool hold(packwright_type *type, int64_t n, packwright_type *const *olds)
 {
     int64_t distinct = 0;
 
     for (int64_t i = 0; i < n; i++)
-        distinct += i == 0 || olds[i]->storage != olds[i - 1]->storage;
-    storage->olds = pw_arena_take_array(storage->arena, (size_t)distinct, sizeof *storage->olds);
-    if (!storage->olds)
+        distinct += i == 0 || owner_of(olds[i]) != owner_of(olds[i - 1]);
+    type->olds = pw_arena_take_array(type->arena, (size_t)distinct, sizeof *type->olds);
+    if (!type->olds)
         return false;
     for (int64_t i = 0; i < n; i++)
-        if (i == 0 || olds[i]->storage != olds[i - 1]->storage)
-            storage->olds[storage->nolds++] = pw_storage_ref(olds[i]->storage);
+        if (i == 0 || owner_of(olds[i]) != owner_of(olds[i - 1]))
+            type->olds[type->nolds++] = packwright_dup(owner_of(olds[i]));
     return true;
 }
 
@@ -101,28 +106,31 @@ static packwright_status failed(pw_status status)
                                                                 : NULL);
 }
 
-/* Finishes the type that the algebra has made of `n` old ones. A constructor that adds no node, such as resized, shares
- * the old type's storage. Leaves and lists of blocks point into no storage. */
+/* Finishes the type that the algebra has made of `n` old ones. A constructor that adds no node, such as resized, makes
+ * an alias. Leaves and lists of blocks point to no other nodes. */
 static packwright_status end(making *m, pw_dt dt, int64_t n, packwright_type *const *olds, packwright_type **out)
 {
-    pw_storage *storage = m->storage;
+    packwright_type *type = m->type;
     bool is_leaf;
 
     if (m->b.status != PW_OK || !dt.node) {
-        pw_storage_unref(storage);
+        packwright_type_free(type);
         return failed(m->b.status != PW_OK ? m->b.status : PW_ERR_NOMEM);
     }
     is_leaf = dt.node->kind == PW_BYTES || dt.node->kind == PW_BLOCKS;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !type->is_alias; i++)
         if (dt.node == olds[i]->dt.node) {
-            pw_storage_unref(storage);
-            return pw_library_type_create(dt, pw_storage_ref(olds[i]->storage), out);
+            type->is_alias = true;
+            olds += i;
+            n = 1;
         }
-    if (!is_leaf && !hold(storage, n, olds)) {
-        pw_storage_unref(storage);
+    if ((type->is_alias || !is_leaf) && !hold(type, n, olds)) {
+        packwright_type_free(type);
         return pw_library_no_memory();
     }
-    return pw_library_type_create(dt, storage, out);
+    type->dt = dt;
+    *out = type;
+    return PACKWRIGHT_OK;
 }
 
 static packwright_status end_one(making *m, pw_dt dt, const packwright_type *old, packwright_type **out)
@@ -289,7 +297,7 @@ packwright_status packwright_struct(int64_t n, const int64_t *blocklengths, cons
         return m.status;
     parts = pw_arena_take_array(m.b.arena, (size_t)n, sizeof *parts);
     if (!parts) {
-        pw_storage_unref(m.storage);
+        packwright_type_free(m.type);
         return pw_library_no_memory();
     }
     for (int64_t i = 0; i < n; i++)
@@ -404,7 +412,7 @@ packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, c
     for (int64_t i = 0; d && i < ndims; i++)
         d[i] = (pw_distribution)distributions[i];
     if (!d) {
-        pw_storage_unref(m.storage);
+        packwright_type_free(m.type);
         return pw_library_no_memory();
     }
     return end_one(&m, pw_dt_darray(&m.b, size, rank, ndims, gsizes, d, arguments, psizes, (pw_order)order, old->dt),

@@ -34,18 +34,7 @@ pw_layout_engine *pw_library_engine(void);
 
 /* ---- types (type.c) ------------------------------------------------------------------------------------ */
 
-/*
- * The nodes that one constructor has made, and references to the storages of the old types that these nodes point
- * into. Types share storages: a type made from another costs what its constructor adds.
- */
-typedef struct pw_storage {
-    _Atomic int64_t refs;
-    pw_arena *arena; /* owns this struct, too */
-    int64_t nolds;
-    struct pw_storage **olds;
-} pw_storage;
-
-/* The canonical form. It may share nodes with the type's storage. */
+/* The canonical form. It may share nodes with the type. */
 typedef struct pw_canonical {
     pw_type type;
     pw_hash hash;
@@ -58,23 +47,23 @@ typedef struct pw_library_copied {
     pw_joined joined;
 } pw_library_copied;
 
+/* A type made from others costs what its constructor adds: it points into their nodes. */
 struct packwright_type {
     _Atomic(pw_layout *) layout;         /* NULL before the first move */
     _Atomic(pw_library_copied *) copied; /* NULL before the first copy in one pass */
     _Atomic int64_t refs;
     pw_dt dt;
-    pw_storage *storage;
+    pw_arena *arena; /* owns this struct, and the nodes that the type's constructor has made */
+    int64_t nolds;   /* the types whose nodes this one has or points to, with references */
+    packwright_type **olds;
+    bool is_alias;                     /* it has the root of olds[0], and none of its own */
     _Atomic(pw_canonical *) canonical; /* NULL before it is first asked for */
     _Atomic bool irregular;            /* no layout can be made, so the type is moved by its tree */
 };
 
-/* Creates an empty storage with room for about `bytes`, and one reference. NULL: out of memory. */
-pw_storage *pw_storage_create(size_t bytes);
-pw_storage *pw_storage_ref(pw_storage *storage);
-void pw_storage_unref(pw_storage *storage); /* NULL is allowed */
-
-/* Makes a type with one reference. Takes over the caller's reference to `storage`, also on failure. */
-packwright_status pw_library_type_create(pw_dt dt, pw_storage *storage, packwright_type **out);
+/* Creates a type with one reference, for the caller to fill in, and room for about `bytes` in its arena. NULL: out of
+ * memory. */
+packwright_type *pw_library_type_create(size_t bytes);
 
 /* Returns the canonical form. NULL: out of memory, or the type is too large for the passes; *status says which, unless
  * `status` is NULL. */

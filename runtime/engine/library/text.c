@@ -53,9 +53,8 @@ static packwright_status find_only(const pw_ddt_unit *unit, int64_t *out)
 static packwright_status build(const pw_ddt_unit *unit, int64_t i, packwright_type **out)
 {
     pw_ddt_entry entry = pw_ddt_get(unit, i);
-    pw_storage *storage;
+    packwright_type *type;
     pw_builder b;
-    pw_dt dt;
     pw_status status;
     pw_diag diag = {.status = PW_OK};
 
@@ -63,16 +62,17 @@ static packwright_status build(const pw_ddt_unit *unit, int64_t i, packwright_ty
         return pw_library_fail(PACKWRIGHT_ERR_INVALID,
                                "line %d, column %d: ranges make this %" PRId64 " types, where one is wanted",
                                entry.line, entry.col, entry.variants);
-    storage = pw_storage_create(1024);
-    if (!storage)
+    type = pw_library_type_create(1024);
+    if (!type)
         return pw_library_no_memory();
-    b = (pw_builder){.arena = storage->arena};
-    status = pw_ddt_build(unit, i, 0, &b, &dt, &diag);
+    b = (pw_builder){.arena = type->arena};
+    status = pw_ddt_build(unit, i, 0, &b, &type->dt, &diag);
     if (status) {
-        pw_storage_unref(storage);
+        packwright_type_free(type);
         return pw_library_fail_below(status, NULL, &diag);
     }
-    return pw_library_type_create(dt, storage, out);
+    *out = type;
+    return PACKWRIGHT_OK;
 }
 
 packwright_status packwright_from_ddt_named(const char *text, const char *name, packwright_type **out)
@@ -103,7 +103,7 @@ packwright_status packwright_from_ddt(const char *text, packwright_type **out)
 
 packwright_status packwright_from_ir(const char *text, packwright_type **out)
 {
-    pw_storage *storage;
+    packwright_type *made;
     pw_type type;
     pw_diag diag = {.status = PW_OK};
     pw_status status;
@@ -112,20 +112,21 @@ packwright_status packwright_from_ir(const char *text, packwright_type **out)
 
     if (!text || !out)
         return pw_library_fail(PACKWRIGHT_ERR_INVALID, text ? "out is NULL" : "text is NULL");
-    storage = pw_storage_create(1024);
-    if (!storage)
+    made = pw_library_type_create(1024);
+    if (!made)
         return pw_library_no_memory();
-    status = pw_parse(text, storage->arena, &type, NULL, &diag);
+    status = pw_parse(text, made->arena, &type, NULL, &diag);
     if (!status && __builtin_add_overflow(type.lb, type.extent, &ub))
         status = pw_diag_set(&diag, PW_ERR_OVERFLOW, "lb and extent together do not fit 64 bits");
     errno = saved;
     if (status) {
-        pw_storage_unref(storage);
+        packwright_type_free(made);
         return pw_library_fail_below(status, NULL, &diag);
     }
     /* The text does not say by which constructor a type got its bounds, so they are kept as resized would set them. */
-    return pw_library_type_create((pw_dt){.node = type.root, .lb = type.lb, .ub = ub, .align = 1, .marked = true},
-                                  storage, out);
+    made->dt = (pw_dt){.node = type.root, .lb = type.lb, .ub = ub, .align = 1, .marked = true};
+    *out = made;
+    return PACKWRIGHT_OK;
 }
 
 /* ---- to text ------------------------------------------------------------------------------------------- */

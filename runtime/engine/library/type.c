@@ -1,7 +1,7 @@
 /*
- * The library's types: a tree of the IR in storage that types share, and what is made of it when first asked for: the
- * canonical form and the layout. A type is read only but for these two, which are set once; storage lives as long as
- * a type or another storage that refers to it.
+ * The library's types: a tree of the IR, parts of which types share, and what is made of it when first asked for: the
+ * canonical form and the layout. A type is read only but for these two, which are set once; it lives as long as a
+ * program or another type refers to it.
  */
 #include "runtime/engine/library/internal.h"
 
@@ -9,56 +9,22 @@
 #include "passes/passes.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-/* ---- storage ------------------------------------------------------------------------------------------- */
-
-pw_storage *pw_storage_create(size_t bytes)
-{
-    pw_arena *arena = pw_arena_create_for(sizeof(pw_storage) + bytes);
-    pw_storage *storage = arena ? pw_arena_alloc(arena, sizeof *storage) : NULL;
-
-    if (!storage) {
-        pw_arena_destroy(arena);
-        return NULL;
-    }
-    storage->arena = arena;
-    storage->refs = 1;
-    return storage;
-}
-
-pw_storage *pw_storage_ref(pw_storage *storage)
-{
-    atomic_fetch_add_explicit(&storage->refs, 1, memory_order_relaxed);
-    return storage;
-}
-
-/* Recurses no deeper than trees may be: a storage that holds others has a node above theirs. */
-void pw_storage_unref(pw_storage *storage)
-{
-    if (!storage || atomic_fetch_sub_explicit(&storage->refs, 1, memory_order_acq_rel) > 1)
-        return;
-    for (int64_t i = 0; i < storage->nolds; i++)
-        pw_storage_unref(storage->olds[i]);
-    pw_arena_destroy(storage->arena);
-}
 
 /* ---- references ---------------------------------------------------------------------------------------- */
 
-packwright_status pw_library_type_create(pw_dt dt, pw_storage *storage, packwright_type **out)
+packwright_type *pw_library_type_create(size_t bytes)
 {
-    packwright_type *type = calloc(1, sizeof *type);
+    pw_arena *arena = pw_arena_create_for(sizeof(packwright_type) + bytes);
+    packwright_type *type = arena ? pw_arena_alloc(arena, sizeof *type) : NULL;
 
     pw_exit_guard_thread(); /* the main thread may have begun to use the library after another thread loaded it */
     if (!type) {
-        pw_storage_unref(storage);
-        return pw_library_no_memory();
+        pw_arena_destroy(arena);
+        return NULL;
     }
+    type->arena = arena;
     type->refs = 1;
-    type->dt = dt;
-    type->storage = storage;
-    *out = type;
-    return PACKWRIGHT_OK;
+    return type;
 }
 
 packwright_type *packwright_dup(const packwright_type *type)
@@ -73,6 +39,7 @@ packwright_type *packwright_dup(const packwright_type *type)
     return same;
 }
 
+/* Recurses no deeper than trees may be: a type that holds others has a node above theirs, or is an alias. */
 void packwright_type_free(packwright_type *type)
 {
     pw_library_copied *copied;
@@ -87,8 +54,9 @@ void packwright_type_free(packwright_type *type)
     canonical = atomic_load(&type->canonical);
     if (canonical)
         pw_arena_destroy(canonical->arena);
-    pw_storage_unref(type->storage);
-    free(type);
+    for (int64_t i = 0; i < type->nolds; i++)
+        packwright_type_free(type->olds[i]);
+    pw_arena_destroy(type->arena);
 }
 
 /* ---- canonical form ------------------------------------------------------------------------------------ */
