@@ -101,8 +101,11 @@ static int64_t layouts_known(pw_layout_engine *engine)
 {
     int64_t n = 0;
 
-    for (const pw_layout_entry *e = engine->first; e; e = e->next, n++)
-        assert_non_null(e->layout.nest);
+    for (size_t i = 0; i < engine->known.capacity; i++) {
+        const pw_layout_entry *e = engine->known.cells[i].value;
+
+        n += e && pw_hash_equal(engine->known.cells[i].key, e->layout.hash);
+    }
     return n;
 }
 

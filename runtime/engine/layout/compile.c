@@ -15,7 +15,6 @@ typedef struct compilation {
     const pw_type *raw;
     pw_arena *scratch;
     pw_arena_mark begin; /* of the canonical tree in `scratch` */
-    bool kept;           /* keep the canonical tree, which statistics print at the program's end */
     pw_type canonical;
     pw_hash hash;
     int64_t blocks;
@@ -42,12 +41,12 @@ static pw_status canonicalise(compilation *c, pw_diag *diag)
 }
 
 /* canonical -> nest: perfect loops over leaves. The lists of the tree have become tables of the nest. They may be long,
- * so they are freed at once unless the tree is kept. */
+ * so they are freed at once. */
 static pw_status lower(compilation *c, pw_diag *diag)
 {
     pw_status status = pw_lower(&c->canonical, &c->nest, NULL, diag);
 
-    if (!status && !c->kept)
+    if (!status)
         pw_arena_rewind(c->scratch, c->begin);
     return status;
 }
@@ -59,23 +58,12 @@ static pw_status shape(compilation *c)
     return pw_shape_draft_make(c->nest, c->scratch, &c->draft);
 }
 
-/* Returns a copy of the canonical type. NULL: out of memory. */
-static const pw_type *copy_type(const pw_type *type, pw_arena *arena)
-{
-    pw_builder b = {.arena = arena};
-    pw_type *copy = pw_arena_copy(arena, type, sizeof *type);
-
-    if (copy)
-        copy->root = pw_build_copy(&b, type->root);
-    return copy && copy->root ? copy : NULL;
-}
-
 static pw_status copy_nest(const compilation *c, pw_layout_entry *entry)
 {
     pw_layout *layout = &entry->layout;
 
     layout->nest = pw_nest_copy(c->nest, entry->arena);
-    if (!layout->nest || (c->kept && !(layout->type = copy_type(&c->canonical, entry->arena))))
+    if (!layout->nest)
         return PW_ERR_NOMEM;
     layout->size = layout->nest->size;
     layout->extent = layout->nest->extent;
@@ -168,10 +156,9 @@ pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash has
     return status;
 }
 
-pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
-                            pw_diag *diag)
+pw_status pw_layout_compile(pw_layout_engine *engine, const void *raw, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
 {
-    compilation c = {.engine = engine, .raw = raw, .kept = engine->counted};
+    compilation c = {.engine = engine, .raw = raw};
     pw_status status = compile_layout(&c, raw_hash, out, diag);
 
     if (status && c.entry) {

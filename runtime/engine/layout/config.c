@@ -81,12 +81,7 @@ void pw_layout_engine_destroy(pw_layout_engine *engine)
 {
     if (!engine)
         return;
-    while (engine->first) {
-        pw_layout_entry *entry = engine->first;
-
-        engine->first = entry->next;
-        pw_layout_entry_free(entry);
-    }
+    pw_layout_trim(engine, 0, 0);
     pw_cache_destroy(engine->cache);
     pw_hash_map_clear(&engine->known);
     pthread_mutex_destroy(&engine->lock);

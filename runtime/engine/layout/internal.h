@@ -30,7 +30,6 @@ typedef struct pw_layout_entry {
     /* The engine's mutex guards the fields below. */
     pw_hash *aliases; /* other hashes by which the layout is found */
     int naliases;
-    struct pw_layout_entry *prev, *next;               /* all layouts, by creation */
     struct pw_layout_entry *parked_prev, *parked_next; /* unreferenced layouts, first the longest so */
 } pw_layout_entry;
 
@@ -42,15 +41,14 @@ struct pw_layout_engine {
     pthread_mutex_t lock;
     pw_hash_map known;                  /* maps the hashes of types, raw and canonical, to pw_layout_entry */
     pw_hash refused[PW_LAYOUT_REFUSED]; /* raw hashes of unsupported types, which would take long to compile again */
-    pw_layout_entry *first, *last;
     pw_layout_entry *parked_first, *parked_last;
     int64_t parked, parked_bytes;
 };
 
 /* ---- compile.c ----------------------------------------------------------------------------------- */
 
-/* Compiles the layout of a type whose raw hash the table does not have. The caller gets a reference. */
-pw_status pw_layout_compile(pw_layout_engine *engine, const pw_type *raw, pw_hash raw_hash, pw_layout **out,
+/* A pw_layout_maker: compiles the layout of a pw_type as a frontend made it. */
+pw_status pw_layout_compile(pw_layout_engine *engine, const void *raw, pw_hash raw_hash, pw_layout **out,
                             pw_diag *diag);
 
 /* The layout of a nest that was not lowered from a type, under a hash of its own, with a reference for the caller. */
@@ -87,22 +85,23 @@ void pw_layout_note(pw_layout *layout, bool unpack, int64_t bytes, bool tier1, i
 
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 
+/* Makes the layout of something whose hash the table does not have, with a reference. */
+typedef pw_status pw_layout_maker(pw_layout_engine *engine, const void *of, pw_hash hash, pw_layout **out,
+                                  pw_diag *diag);
+/* Finds the layout that has this hash, or makes it, unless it was found to be unsupported. In sync mode its kernel is
+ * there on return, or cannot be had. */
+pw_status pw_layout_find_or_make(pw_layout_engine *engine, pw_hash hash, pw_layout_maker *make, const void *of,
+                                 pw_layout **out, pw_diag *diag);
 /* Returns the layout with the hash `hash`, raw or canonical, with a reference. From then on `raw` finds it, too. NULL:
  * there is none. */
 pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw);
 /* Puts a complete entry into the table. If another thread has meanwhile put an equal one there, returns that instead.
  */
 pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out);
-/* Whether what this hash stands for was found to be unsupported; and noting it, which only saves time. */
-bool pw_layout_is_refused(pw_layout_engine *engine, pw_hash hash);
-void pw_layout_refuse(pw_layout_engine *engine, pw_hash hash);
+/* Frees the layouts that have been without references longest, until no more than so many are left. */
+void pw_layout_trim(pw_layout_engine *engine, int64_t most, int64_t most_bytes);
 /* Frees an entry that no table holds any more. */
 void pw_layout_entry_free(pw_layout_entry *entry);
-
-/* ---- text.c -------------------------------------------------------------------------------------- */
-
-/* Makes the canonical type of a layout that is not joined, in `arena`. */
-pw_status pw_layout_raise(const pw_layout *layout, pw_arena *arena, pw_type *out);
 
 /* ---- heat.c -------------------------------------------------------------------------------------- */
 

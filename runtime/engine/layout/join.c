@@ -10,16 +10,17 @@
 /* Sets joined layouts apart from those of types. */
 static const pw_hash joined_salt = {.lo = 0x6a6f696e65640000u, .hi = 0x6c61796f75740000u};
 
-static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_layout *b, pw_hash hash, pw_layout **out,
-                      pw_diag *diag)
+/* A pw_layout_maker: joins two layouts. */
+static pw_status make(pw_layout_engine *engine, const void *of, pw_hash hash, pw_layout **out, pw_diag *diag)
 {
+    const pw_layout *const *pair = of;
     pw_arena *arena = pw_arena_create();
     pw_nest *nest = NULL;
     pw_type types[2];
-    pw_status status = arena ? pw_layout_raise(a, arena, &types[0]) : PW_ERR_NOMEM;
+    pw_status status = arena ? pw_layout_raise(pair[0], arena, &types[0]) : PW_ERR_NOMEM;
 
     if (!status)
-        status = pw_layout_raise(b, arena, &types[1]);
+        status = pw_layout_raise(pair[1], arena, &types[1]);
     if (!status)
         status = pw_lower_join(&types[0], &types[1], &nest, NULL, diag);
     pw_arena_destroy(arena);
@@ -31,25 +32,12 @@ static pw_status make(pw_layout_engine *engine, const pw_layout *a, const pw_lay
 
 pw_status pw_layout_join(pw_layout *from, pw_layout *to, pw_joined *out, pw_diag *diag)
 {
-    pw_layout_engine *engine = from->engine;
     bool backwards = pw_hash_compare(to->hash, from->hash) < 0;
-    const pw_layout *a = backwards ? to : from, *b = backwards ? from : to;
-    pw_hash hash = pw_hash_mix(pw_hash_mix(joined_salt, a->hash), b->hash);
-    pw_layout *layout = pw_layout_find(engine, hash, hash);
+    const pw_layout *const pair[] = {backwards ? to : from, backwards ? from : to};
+    pw_hash hash = pw_hash_mix(pw_hash_mix(joined_salt, pair[0]->hash), pair[1]->hash);
 
-    if (!layout) {
-        pw_status status =
-            pw_layout_is_refused(engine, hash) ? PW_ERR_UNSUPPORTED : make(engine, a, b, hash, &layout, diag);
-
-        if (status == PW_ERR_UNSUPPORTED)
-            pw_layout_refuse(engine, hash);
-        if (status)
-            return pw_diag_set(diag, status, "the layouts do not join");
-    }
-    if (engine->mode == PW_JIT_SYNC)
-        pw_layout_make_kernel(layout);
-    *out = (pw_joined){.layout = layout, .backwards = backwards, .from = from, .to = to};
-    return PW_OK;
+    *out = (pw_joined){.backwards = backwards, .from = from, .to = to};
+    return pw_layout_find_or_make(from->engine, hash, make, pair, &out->layout, diag);
 }
 
 static void copy(const pw_joined *joined, const void *from, void *to, int64_t bytes)

@@ -1,6 +1,6 @@
 /*
- * A layout: a datatype as the runtime uses it - canonical type, nest, shape, arguments and kernel - and
- * the choice of tier at every call. Knows nothing of MPI; the bench and the tools use it too.
+ * A layout: a datatype as the runtime uses it - nest, shape, arguments and kernel - and the choice of tier at every
+ * call. Knows nothing of MPI; the bench and the tools use it too.
  *
  * Layouts are memoised: equal types (also when built by different constructors) get the same layout, with
  * a reference count. Those without references are kept for a while, since programs free a type and make
@@ -38,7 +38,6 @@ typedef struct pw_layout_gpu {
 
 typedef struct pw_layout {
     const pw_nest *nest;
-    const pw_type *type; /* the canonical type; NULL unless uses are counted, since only statistics ask for it */
     pw_shape *shape;
     pw_kernel_args args;
     pw_kernel *kernel;    /* NULL: the layout never gets a kernel and stays with tier 0 */
@@ -148,6 +147,8 @@ bool pw_layout_bounds(const pw_layout *layout, int64_t count, int64_t *lo, int64
 bool pw_layout_are_disjoint(const pw_layout *a, const void *a_mem, const pw_layout *b, const void *b_mem,
                             int64_t bytes);
 
+/* Makes the canonical type of a layout that is not joined, in `arena`. */
+pw_status pw_layout_raise(const pw_layout *layout, pw_arena *arena, pw_type *out);
 /* The text of the canonical type (ir/ir.h). malloc'ed; NULL: out of memory. Must not be called with a joined layout. */
 char *pw_layout_text(const pw_layout *layout);
 /* Returns the layout that a text of the IR describes, with a reference. NULL: it describes none, or memory is short. */

@@ -55,9 +55,6 @@ static bool insert(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw
     if (pw_hash_map_put(&engine->known, entry->layout.hash, entry))
         return false;
     add_alias(engine, entry, raw);
-    entry->prev = engine->last;
-    *(engine->last ? &engine->last->next : &engine->first) = entry;
-    engine->last = entry;
     return true;
 }
 
@@ -67,9 +64,13 @@ static void drop(pw_layout_engine *engine, pw_layout_entry *e)
     for (int i = 0; i < e->naliases; i++)
         pw_hash_map_remove(&engine->known, e->aliases[i]);
     pw_hash_map_remove(&engine->known, e->layout.hash);
-    *(e->prev ? &e->prev->next : &engine->first) = e->next;
-    *(e->next ? &e->next->prev : &engine->last) = e->prev;
     pw_layout_entry_free(e);
+}
+
+void pw_layout_trim(pw_layout_engine *engine, int64_t most, int64_t most_bytes)
+{
+    while (engine->parked > most || engine->parked_bytes > most_bytes)
+        drop(engine, engine->parked_first);
 }
 
 static void park(pw_layout_engine *engine, pw_layout_entry *e)
@@ -79,8 +80,7 @@ static void park(pw_layout_engine *engine, pw_layout_entry *e)
     engine->parked_last = e;
     engine->parked++;
     engine->parked_bytes += e->footprint;
-    while (engine->parked > PW_LAYOUT_PARKED || engine->parked_bytes > PW_LAYOUT_PARKED_BYTES)
-        drop(engine, engine->parked_first);
+    pw_layout_trim(engine, PW_LAYOUT_PARKED, PW_LAYOUT_PARKED_BYTES);
 }
 
 /* ---- references --------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static pw_hash *refusal_of(pw_layout_engine *engine, pw_hash raw)
     return &engine->refused[raw.lo % PW_LAYOUT_REFUSED];
 }
 
-bool pw_layout_is_refused(pw_layout_engine *engine, pw_hash raw)
+static bool is_refused(pw_layout_engine *engine, pw_hash raw)
 {
     bool refused;
 
@@ -145,41 +145,38 @@ bool pw_layout_is_refused(pw_layout_engine *engine, pw_hash raw)
 }
 
 /* This only saves time: a type that is not remembered is compiled again in vain. */
-void pw_layout_refuse(pw_layout_engine *engine, pw_hash raw)
+static void refuse(pw_layout_engine *engine, pw_hash raw)
 {
     pthread_mutex_lock(&engine->lock);
     *refusal_of(engine, raw) = raw;
     pthread_mutex_unlock(&engine->lock);
 }
 
-static pw_status compile_supported(pw_layout_engine *engine, const pw_type *raw, pw_hash hash, pw_layout **out,
-                                   pw_diag *diag)
+pw_status pw_layout_find_or_make(pw_layout_engine *engine, pw_hash hash, pw_layout_maker *make, const void *of,
+                                 pw_layout **out, pw_diag *diag)
 {
-    pw_status status;
-
-    if (pw_layout_is_refused(engine, hash))
-        return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "a type like this one was found to be unsupported before");
-    status = pw_layout_compile(engine, raw, hash, out, diag);
-    if (status == PW_ERR_UNSUPPORTED)
-        pw_layout_refuse(engine, hash);
-    return status == PW_ERR_NOMEM ? pw_diag_status(diag, status) : status;
-}
-
-pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag)
-{
-    pw_hash raw_hash = pw_type_hash(raw);
-    pw_layout *layout = pw_layout_find(engine, raw_hash, raw_hash);
+    pw_layout *layout = pw_layout_find(engine, hash, hash);
 
     if (!layout) {
-        pw_status status = compile_supported(engine, raw, raw_hash, &layout, diag);
+        pw_status status;
 
+        if (is_refused(engine, hash))
+            return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "a type like this one was found to be unsupported before");
+        status = make(engine, of, hash, &layout, diag);
+        if (status == PW_ERR_UNSUPPORTED)
+            refuse(engine, hash);
         if (status)
-            return status;
+            return status == PW_ERR_NOMEM ? pw_diag_status(diag, status) : status;
     }
     if (engine->mode == PW_JIT_SYNC)
         pw_layout_make_kernel(layout);
     *out = layout;
     return PW_OK;
+}
+
+pw_status pw_layout_get(pw_layout_engine *engine, const pw_type *raw, pw_layout **out, pw_diag *diag)
+{
+    return pw_layout_find_or_make(engine, pw_type_hash(raw), pw_layout_compile, raw, out, diag);
 }
 
 /* Has the system enter the page of a function, which the first call would wait for. NULL is allowed. */

@@ -51,17 +51,26 @@ static void put_kernel(pw_json *json, const pw_kernel *kernel)
     pw_json_int(json, compiled ? "compile_ns" : "load_ns", kernel->ready_ns);
 }
 
+static void put_text(pw_json *json, const pw_layout *layout)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type type;
+    char *text = arena && pw_layout_raise(layout, arena, &type) == PW_OK ? pw_ddt_print(&type) : NULL;
+
+    pw_json_string(json, "ddt", text ? text : "?");
+    free(text);
+    pw_arena_destroy(arena);
+}
+
 static void put_type(void *arg, const pw_entry *entry)
 {
     pw_json *json = arg;
     const pw_layout *layout = entry->layout;
-    char *text = pw_ddt_print(layout->type);
 
     pw_json_open(json, NULL, '{');
     pw_json_hash(json, "hash", layout->hash);
     pw_json_int(json, "size", layout->size);
-    pw_json_string(json, "ddt", text ? text : "?");
-    free(text);
+    put_text(json, layout);
     pw_built_put(json, entry->built);
     put_count(json, "packs", layout->stats.packs);
     put_count(json, "unpacks", layout->stats.unpacks);
