@@ -88,16 +88,13 @@ static bool drop_stale(const pw_reached *wanted)
     return true;
 }
 
-static pw_reach_usage usage_of(const pw_reach *row)
+static uint64_t bytes_of(const pw_reach *row)
 {
-    pw_reach_usage usage = {.ranges = 0};
+    uint64_t bytes = 0;
 
     for (int i = 0; i < reach.high; i++)
-        if (reach.places[i].row == row) {
-            usage.ranges++;
-            usage.bytes += reach.places[i].bytes;
-        }
-    return usage;
+        bytes += reach.places[i].row == row ? reach.places[i].bytes : 0;
+    return bytes;
 }
 
 /* The range of a row that was used least lately. NULL: none, or all are in use. */
@@ -116,7 +113,7 @@ static pw_reached *make_room(const pw_reached *wanted)
 {
     pw_reached *r;
 
-    while (wanted->row->most && usage_of(wanted->row).bytes + wanted->bytes > wanted->row->most) {
+    while (wanted->row->most && bytes_of(wanted->row) + wanted->bytes > wanted->row->most) {
         r = oldest_of(wanted->row);
         if (!r)
             return NULL;
@@ -193,14 +190,4 @@ void pw_reach_close(const pw_reach *row, const void *context, bool ended)
         if (r->row == row && r->context == context)
             drop(r, ended);
     pthread_mutex_unlock(&reach.lock);
-}
-
-pw_reach_usage pw_reach_usage_now(const pw_reach *row)
-{
-    pw_reach_usage usage;
-
-    pthread_mutex_lock(&reach.lock);
-    usage = usage_of(row);
-    pthread_mutex_unlock(&reach.lock);
-    return usage;
 }

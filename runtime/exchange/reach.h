@@ -46,11 +46,4 @@ bool pw_reach_may(const pw_reach *row, const void *owner);
  * telling the row. */
 void pw_reach_close(const pw_reach *row, const void *context, bool ended);
 
-typedef struct pw_reach_usage {
-    int ranges;
-    uint64_t bytes;
-} pw_reach_usage;
-
-pw_reach_usage pw_reach_usage_now(const pw_reach *row);
-
 #endif

@@ -104,8 +104,8 @@ static bool lives(const void *context)
     return pw_gpu_is_alive(context);
 }
 
-const pw_reach pw_gpu_exported_row = {.patience = 1, .open = open_exported, .close = close_exported, .lives = lives};
-const pw_reach pw_gpu_registered_row = {.anywhere = true,
+static const pw_reach exported_row = {.patience = 1, .open = open_exported, .close = close_exported, .lives = lives};
+static const pw_reach registered_row = {.anywhere = true,
                                         .patience = REFUSALS,
                                         .most = (uint64_t)2 << 30, /* what the sender's pool keeps (pool.c) */
                                         .open = register_block,
@@ -114,8 +114,8 @@ const pw_reach pw_gpu_registered_row = {.anywhere = true,
 
 void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
 {
-    pw_reach_close(&pw_gpu_exported_row, gpu, !driver);
-    pw_reach_close(&pw_gpu_registered_row, gpu, !driver);
+    pw_reach_close(&exported_row, gpu, !driver);
+    pw_reach_close(&registered_row, gpu, !driver);
 }
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static pw_reached *take(const pw_reached *wanted, const void *arg)
 
 pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
 {
-    const pw_reached wanted = {.row = &pw_gpu_exported_row,
+    const pw_reached wanted = {.row = &exported_row,
                                .owner = e->segment,
                                .version = e->memory.number,
                                .begin = e->memory.address,
@@ -147,7 +147,7 @@ pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
 
 pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
 {
-    const pw_reached wanted = {.row = &pw_gpu_registered_row,
+    const pw_reached wanted = {.row = &registered_row,
                                .owner = block->replica.segment,
                                .version = block->removed,
                                .begin = block->address,
@@ -161,6 +161,6 @@ pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
 void pw_gpu_opened_want(const pw_peer_exported *e, int64_t bytes)
 {
     if (bytes >= PW_GPU_OPENED_LEAST && can_open() && !atomic_load_explicit(e->wanted, memory_order_relaxed) &&
-        pw_reach_may(&pw_gpu_exported_row, e->segment))
+        pw_reach_may(&exported_row, e->segment))
         atomic_store_explicit(e->wanted, 1, memory_order_relaxed);
 }

@@ -26,9 +26,6 @@ enum { PW_GPU_OPENED_LEAST = 32 << 10 };
 pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *exported);
 pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block);
 
-/* The rows of these two. */
-extern const pw_reach pw_gpu_exported_row, pw_gpu_registered_row;
-
 /* To be called after a message of `bytes` bytes was read in the pinned memory of the exporting process: tells that
  * process that its GPU's memory would be read, if this GPU would read it. */
 void pw_gpu_opened_want(const pw_peer_exported *exported, int64_t bytes);

@@ -195,13 +195,3 @@ pw_status pw_gpu_replica_read(const pw_gpu_block *block, void *to, int64_t bytes
     pw_gpu_leave(&scope);
     return status;
 }
-
-int64_t pw_gpu_replicas_bytes(void)
-{
-    int64_t bytes;
-
-    pthread_mutex_lock(&replicas.lock);
-    bytes = replicas.bytes;
-    pthread_mutex_unlock(&replicas.lock);
-    return bytes;
-}

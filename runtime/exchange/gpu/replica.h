@@ -32,7 +32,4 @@ pw_cu_ptr pw_gpu_replica_address(const pw_gpu_block *block);
 /* Copies the first `bytes` bytes of that replica to host memory, and waits for nothing else that the GPU does. */
 pw_status pw_gpu_replica_read(const pw_gpu_block *block, void *to, int64_t bytes);
 
-/* The bytes of all replicas. */
-int64_t pw_gpu_replicas_bytes(void);
-
 #endif
