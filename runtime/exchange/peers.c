@@ -206,16 +206,6 @@ static int open_file(const peer *p)
     return -1;
 }
 
-static void map_piece(const peer *p, mapped *m)
-{
-    int fd = open_file(p);
-
-    if (fd < 0)
-        return;
-    map_in(fd, m);
-    close(fd);
-}
-
 void *pw_peer_commons(pid_t pid, size_t bytes)
 {
     const peer *p = peer_of(pid);
@@ -232,14 +222,19 @@ void *pw_peer_commons(pid_t pid, size_t bytes)
 }
 
 /* The lock must be held. */
-static mapped *add_mapped(peer *p, uint64_t address, uint64_t bytes)
+static mapped *add_mapped(peer *p, const pw_segment_piece *piece)
 {
-    int n = atomic_load_explicit(&p->nmapped, memory_order_relaxed);
+    int n = atomic_load_explicit(&p->nmapped, memory_order_relaxed), fd;
     mapped *m = &p->mapped[n];
 
-    if (n == PW_SEGMENT_PIECES || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &m->piece))
+    if (n == PW_SEGMENT_PIECES)
         return NULL;
-    map_piece(p, m);
+    m->piece = *piece;
+    fd = open_file(p);
+    if (fd >= 0) {
+        map_in(fd, m);
+        close(fd);
+    }
     atomic_store_explicit(&p->nmapped, n + 1, memory_order_release);
     return m;
 }
@@ -255,7 +250,7 @@ static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
     pthread_mutex_lock(&peers.lock);
     m = find_mapped(p, address, bytes);
     if (!m)
-        m = add_mapped(p, address, bytes);
+        m = add_mapped(p, &piece);
     pthread_mutex_unlock(&peers.lock);
     return m;
 }
