@@ -22,9 +22,7 @@ enum {
     OWN = 16,     /* buffers of the smallest class that each thread keeps for itself */
     CELLS = 4096, /* idle cells of one thread */
     LINE = 64,
-    PAGE = 4096,
     IDLE_BYTES = 256 << 20, /* of both sides together */
-    TIMED = 2 << 20,        /* the longest write that is ever timed */
     HUGE_SHIFT = 21         /* buffers from this size on are aligned to huge pages, and ask for them */
 };
 
@@ -61,31 +59,19 @@ static _Thread_local struct {
     int ncells;
 } own;
 
-/* Makes the pages of a buffer in one system call, which takes less than a page fault for each of them. Linux
- * before 5.14 has no such call. */
-static void make_pages(char *buffer, int64_t bytes)
-{
-    if (pw_pages_make(buffer, (size_t)bytes))
-        return;
-    for (int64_t at = 0; at < bytes && at < TIMED; at += PAGE)
-        *(volatile char *)(buffer + at) = 0;
-}
-
 static void *allocate(pw_pool_side side, int class)
 {
     int64_t bytes = pw_size_class_bytes(class);
     size_t align = class + PW_SIZE_FIRST_SHIFT >= HUGE_SHIFT ? (size_t)1 << HUGE_SHIFT : LINE;
-    void *buffer;
-    bool shared; /* its pages are in memory already, and only have to be mapped */
+    void *buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
+    bool shared = buffer;
 
-    buffer = side == PW_POOL_OUTBOUND ? pw_source_take((size_t)bytes) : NULL;
-    shared = buffer;
     if (!buffer && posix_memalign(&buffer, align, (size_t)bytes) != 0)
         return NULL;
     if (align > LINE)
         madvise(buffer, (size_t)bytes, MADV_HUGEPAGE); /* only a hint, which may fail */
-    if (side == PW_POOL_OUTBOUND)
-        make_pages(buffer, shared || bytes < TIMED ? bytes : TIMED);
+    if (shared)
+        pw_pages_make(buffer, (size_t)bytes); /* maps what is there: one call takes less than a fault for each page */
     atomic_fetch_add_explicit(&pool.allocations, 1, memory_order_relaxed);
     return buffer;
 }
