@@ -79,9 +79,4 @@ static inline pw_memory_place pw_memory_place_of(const void *address)
     return pw_memory_is_known_host(address) ? (pw_memory_place){.kind = PW_PLACE_HOST} : pw_memory_look(address);
 }
 
-static inline bool pw_memory_is_host(const void *address)
-{
-    return pw_memory_place_of(address).kind == PW_PLACE_HOST;
-}
-
 #endif
