@@ -54,15 +54,15 @@ static bool put(pw_idle *idle, void *block, int shelf)
 
 /* ---- freeing ----------------------------------------------------------------------------------------------------- */
 
-/* Frees the block that has been idle longest on shelves `first` to `end` - 1, and sets its shelf. False: none is idle.
- */
-static bool free_oldest(pw_idle *idle, int first, int end, int *shelf)
+/* Frees the block that has been idle longest. False: none is idle. */
+static bool free_oldest(pw_idle *idle)
 {
     pw_idle_slot *oldest = NULL;
     uint64_t least = UINT64_MAX;
     void *block;
+    int shelf = 0;
 
-    for (int at = first; at < end; at++)
+    for (int at = 0; at < idle->shelves; at++)
         for (int i = 0; i < PW_IDLE_KEPT; i++) {
             pw_idle_slot *slot = &idle->slots[at][i];
             uint64_t since = atomic_load_explicit(&slot->since, memory_order_relaxed);
@@ -71,34 +71,18 @@ static bool free_oldest(pw_idle *idle, int first, int end, int *shelf)
                 continue;
             oldest = slot;
             least = since;
-            *shelf = at;
+            shelf = at;
         }
-    block = oldest ? take_from(idle, oldest, *shelf) : NULL;
+    block = oldest ? take_from(idle, oldest, shelf) : NULL;
     if (block)
         idle->release(idle->owner, block);
     return oldest;
 }
 
-/* A new block takes the place of idle shorter ones that have as many bytes: most programs that send longer messages
- * than before no longer send those. Where one does, it pays for its shorter blocks once more. */
-static void free_shorter(pw_idle *idle, int shelf)
-{
-    int64_t bytes = pw_idle_shelf_bytes(shelf);
-    int shorter;
-
-    for (int n = 0; bytes > 0 && n < idle->at_once; n++) {
-        if (!free_oldest(idle, shelf - shelf % PW_SIZE_CLASSES, shelf, &shorter))
-            return;
-        bytes -= pw_idle_shelf_bytes(shorter);
-    }
-}
-
 static void free_excess(pw_idle *idle)
 {
-    int shelf;
-
     for (int n = 0; pw_idle_bytes(idle) > idle->most && n < idle->at_once; n++)
-        if (!free_oldest(idle, 0, idle->shelves, &shelf))
+        if (!free_oldest(idle))
             return;
 }
 
@@ -134,7 +118,6 @@ void *pw_idle_take(pw_idle *idle, int shelf)
         if (block)
             return block;
     }
-    free_shorter(idle, shelf);
     return NULL;
 }
 
@@ -149,8 +132,6 @@ void pw_idle_give(pw_idle *idle, void *block, int shelf)
 
 void pw_idle_clear(pw_idle *idle)
 {
-    int shelf;
-
-    while (pw_idle_bytes(idle) > 0 && free_oldest(idle, 0, idle->shelves, &shelf))
+    while (pw_idle_bytes(idle) > 0 && free_oldest(idle))
         ;
 }

@@ -1,8 +1,7 @@
 /*
  * Idle blocks of memory, kept by size class for the next user. Any thread gives and takes them without a lock. The
  * owner of the blocks says how many bytes may be idle. Beyond that the blocks are freed which have been idle longest,
- * whatever their size; a new block takes the place of shorter ones; and what is no longer used is freed in the end. So
- * a program that changes to other sizes soon has blocks of the new sizes only.
+ * whatever their size; and what is no longer used is freed in the end.
  */
 #ifndef PW_RUNTIME_IDLE_H
 #define PW_RUNTIME_IDLE_H
@@ -70,8 +69,7 @@ static inline int64_t pw_idle_shelf_bytes(int shelf)
     return pw_size_class_bytes(shelf % PW_SIZE_CLASSES);
 }
 
-/* Takes a block from a shelf. NULL: the shelf is empty, and the caller makes a block; for this, idle shorter ones were
- * freed. */
+/* Takes a block from a shelf. NULL: the shelf is empty, and the caller makes a block. */
 void *pw_idle_take(pw_idle *idle, int shelf);
 /* Puts a block on a shelf, or frees it if there is no room. Frees what is too much, and now and then what is no longer
  * used. */

@@ -139,27 +139,6 @@ static void old_sizes_are_given_back(void **state)
     pw_pool_trim();
 }
 
-/* Memory of shorter buffers makes room for a longer one, but each size keeps its own once all have been used. */
-static void longer_take_the_place_of_shorter(void **state)
-{
-    enum { KIB = 1 << 10 };
-    int64_t before = 0;
-
-    (void)state;
-    use(32 * KIB, 1);
-    use(64 * KIB, 1);
-    assert_int_equal(pw_pool_usage_now().idle_bytes, 64 * KIB);
-    for (int round = 0; round < 10; round++) {
-        for (int64_t bytes = 32 * KIB; bytes <= 256 * KIB; bytes *= 2)
-            use(bytes, 1);
-        if (round == 4)
-            before = pw_pool_usage_now().allocations;
-    }
-    assert_int_equal(pw_pool_usage_now().allocations, before);
-    assert_int_equal(pw_pool_usage_now().idle_bytes, (32 + 64 + 128 + 256) * KIB);
-    pw_pool_trim();
-}
-
 static void too_much_is_refused(void **state)
 {
     (void)state;
@@ -209,7 +188,6 @@ int main(void)
         cmocka_unit_test(idle_memory_is_bounded),
         cmocka_unit_test(other_sizes_find_room),
         cmocka_unit_test(old_sizes_are_given_back),
-        cmocka_unit_test(longer_take_the_place_of_shorter),
         cmocka_unit_test(too_much_is_refused),
         cmocka_unit_test(threads_share),
     };
