@@ -1,9 +1,8 @@
 /*
  * Makes the layout of a type. The compiler's steps from front to back are:
  *     raw tree -> canonical tree -> nest -> shape -> arguments bound to it -> kernel
- * Each arrow is a function of this file, and compile_layout calls them in order. The results of the passes take several
- * times the memory of the layout. So the passes work in memory of their own, and `bind` copies what the layout keeps
- * into one block.
+ * Each arrow is a function of this file. The results of the passes take several times the memory of the layout. So the
+ * passes work in memory of their own, and `bind` copies what the layout keeps into one block.
  */
 #include "runtime/engine/layout/internal.h"
 
@@ -118,23 +117,19 @@ static pw_status find_kernel(compilation *c)
     return PW_OK;
 }
 
-/* Compiles into c->entry. If the table has an equal type that was given in another form, sets *known to its layout
- * instead, with a reference. */
-static pw_status compile_layout(compilation *c, pw_hash raw_hash, pw_layout **known, pw_diag *diag)
+/* nest -> layout, which the table gets. */
+static pw_status build(compilation *c, pw_hash hash, pw_layout **out)
 {
-    pw_status status = canonicalise(c, diag);
+    pw_status status = shape(c);
 
-    if (!status)
-        *known = pw_layout_find(c->engine, c->hash, raw_hash);
-    if (status || *known)
-        return status;
-    status = lower(c, diag);
-    if (!status)
-        status = shape(c);
     if (!status)
         status = bind(c);
     if (!status)
         status = find_kernel(c);
+    if (!status)
+        return pw_layout_adopt(c->engine, c->entry, hash, out);
+    if (c->entry)
+        pw_layout_entry_free(c->entry);
     return status;
 }
 
@@ -142,29 +137,23 @@ pw_status pw_layout_of_nest(pw_layout_engine *engine, pw_nest *nest, pw_hash has
 {
     compilation c = {
         .engine = engine, .scratch = pw_arena_create(), .nest = nest, .hash = hash, .blocks = pw_nest_blocks(nest)};
-    pw_status status = c.scratch ? shape(&c) : PW_ERR_NOMEM;
+    pw_status status = c.scratch ? build(&c, hash, out) : PW_ERR_NOMEM;
 
-    if (!status)
-        status = bind(&c);
-    if (!status)
-        status = find_kernel(&c);
-    if (!status)
-        status = pw_layout_adopt(engine, c.entry, hash, out);
-    else if (c.entry)
-        pw_layout_entry_free(c.entry);
     pw_arena_destroy(c.scratch);
     return status;
 }
 
+/* The table may have an equal type that was given in another form. */
 pw_status pw_layout_compile(pw_layout_engine *engine, const void *raw, pw_hash raw_hash, pw_layout **out, pw_diag *diag)
 {
     compilation c = {.engine = engine, .raw = raw};
-    pw_status status = compile_layout(&c, raw_hash, out, diag);
+    pw_status status = canonicalise(&c, diag);
 
-    if (status && c.entry) {
-        pw_layout_entry_free(c.entry);
-    } else if (c.entry) {
-        status = pw_layout_adopt(engine, c.entry, raw_hash, out);
+    *out = status ? NULL : pw_layout_find(engine, c.hash, raw_hash);
+    if (!status && !*out) {
+        status = lower(&c, diag);
+        if (!status)
+            status = build(&c, raw_hash, out);
     }
     pw_nest_destroy(c.nest);
     pw_arena_destroy(c.scratch);
