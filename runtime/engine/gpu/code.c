@@ -209,20 +209,15 @@ static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *
     }
     *m = (pw_gpu_module){.key = kernel->key, .functions = functions, .next = gpu->modules};
     status = pw_cu_check(pw_cu.module_load(&m->module, code->data), "cuModuleLoadData");
+    if (status == PW_OK && (status = find_all(gpu, kernel, m)) != PW_OK)
+        pw_cu.module_unload(m->module);
     if (status == PW_OK) {
-        status = find_all(gpu, kernel, m);
-        if (status != PW_OK) {
-            pw_cu.module_unload(m->module);
-            m->module = NULL;
-        }
+        say_origin(gpu, kernel);
     } else {
         m->module = NULL;
-    }
-    if (status == PW_OK)
-        say_origin(gpu, kernel);
-    else
         pw_warn_once("the CUDA driver refuses a kernel for GPU %d (%s); other means are taken", gpu->ordinal,
                      pw_status_text(status));
+    }
     gpu->modules = m;
     return m;
 }
