@@ -7,6 +7,7 @@ writes into OUTDIR:
   next.h       the table of next functions, with one typedef a call, and pw_call_X() for calls with two forms
   next.c       the table, and the names that its loader resolves
   hooks.h      prototypes of the pw_hook_X(), which are hand-written but for those of families
+  natives.h    the functions that tell whether a collective is native
   families.c   the hooks of calls that have a family
   wrappers.c   the exported MPI_X
   exports.map  linker version script: those symbols and no others
@@ -193,10 +194,19 @@ class Call:
     def forms(self):
         return [Form(self, 0)] + ([Form(self, 1)] if self.large else [])
 
+    @property
+    def blocking(self):
+        """The name of a collective, or of the blocking form of a nonblocking one: both are native in the same cases."""
+        return self.short[1:].capitalize() if any(p.role == "request" for p in self.params) else self.short
+
+    @property
+    def until_comm(self):
+        return self.params[:[p.role for p in self.params].index("comm") + 1]
+
     def native_question(self, large):
         """The question whether all buffers are certain to be left to MPI."""
         if self.kind == "collective":
-            return f"pw_sides_are_native(PW_{self.family}, &(pw_sides){{{self.sides(lambda p: p.for_hook(large))}}}, comm)"
+            return f"pw_is_native_{self.blocking}({', '.join(p.for_hook(large) for p in self.until_comm)})"
         if self.kind == "operand":
             buffers = [f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
                        for p in self.params if p.role == "buffer"]
@@ -387,8 +397,27 @@ def hooks_header(calls):
         params = [p.declare_for_hook(1 if c.large else 0) for p in c.params]
         params += ["bool large"] if c.large else []
         out.append(guarded(c.since, f"pw_verdict pw_hook_{c.short}({', '.join(params + ['int *rc'])});\n"))
+    out += [guarded(c.since, f"bool pw_is_native_{c.short}({params});\n") for c, params in asked_natives(calls)]
     out.append("\n#endif\n")
     return "".join(out)
+
+
+def asked_natives(calls):
+    """The questions of collectives (runtime/mpi/collective/is_native.h): each blocking call and its parameters as hooks have them."""
+    return [(c, ", ".join(p.declare_for_hook(1) for p in c.until_comm)) for c in calls if c.kind == "collective" and c.blocking == c.short]
+
+
+def natives_header(calls):
+    """The functions, as a part of collective/is_native.c, where what they share is inlined into each of them."""
+    return "".join([BANNER, *(guarded(c.since, f"""\
+bool pw_is_native_{c.short}({params})
+{{
+    const sides s = {{{c.sides(lambda p: p.name)}}};
+
+    return are_native(PW_{c.family}, &s, comm);
+}}
+
+""") for c, params in asked_natives(calls))])
 
 
 def family_hook(call):
@@ -565,7 +594,7 @@ def gated_body(f):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
-           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/past.h"\n#include "runtime/mpi/requests/loopback.h"\n#include "runtime/mpi/collective/is_native.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/past.h"\n#include "runtime/mpi/requests/loopback.h"\n'
            '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"
@@ -593,7 +622,7 @@ def main():
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     for name, make in (("next.h", next_header), ("next.c", next_source), ("hooks.h", hooks_header),
-                       ("families.c", families_source), ("wrappers.c", wrappers_source), ("exports.map", exports_map)):
+                       ("natives.h", natives_header), ("families.c", families_source), ("wrappers.c", wrappers_source), ("exports.map", exports_map)):
         (out / name).write_text(make(calls))
 
 

@@ -11,6 +11,7 @@
 #define PW_RUNTIME_COMMUNICATOR_H
 
 #include "runtime/engine/memory/handle_table.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 
 #include <stdatomic.h>
@@ -56,7 +57,7 @@ typedef struct pw_communicator {
 } pw_communicator;
 
 /* Handle -> pw_communicator. */
-extern pw_handle_table pw_communicators;
+extern PW_HIDDEN pw_handle_table pw_communicators;
 
 /* Returns what is remembered of a communicator; valid as long as the communicator is. NULL: nothing is remembered. */
 static inline const pw_communicator *pw_communicator_peek(MPI_Comm comm)

@@ -1,13 +1,99 @@
 /*
  * Fast checks whether a collective is certain to be left to MPI, block by block. A yes is what pw_collective_call
- * would find, and counts as a use; every doubt is a no. Nothing is written but uses, and what a
- * thread remembers of such calls.
+ * would find, and counts as a use; every doubt is a no. Nothing is written but uses, and what a thread remembers of
+ * such calls. What every call passes is inlined into pw_is_native_X, where family and forms are constants. The longer
+ * ways get a copy of the sides, field by field, so that these are no memory until then.
  */
 #include "runtime/mpi/collective/is_native.h"
 
+#include "hooks.h"
+#include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/collective/self.h"
+#include "runtime/mpi/strategy/mpich_split.h"
 
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
+
+/* The buffers of a call, without the fields that pw_collective_check fills in. */
+typedef struct sides {
+    pw_side send, recv;
+    int root;
+} sides;
+
+static PW_NATIVE_INLINE pw_side copy_of_side(const pw_side *s)
+{
+    return (pw_side){.form = s->form,
+                     .buf = s->buf,
+                     .count = s->count,
+                     .type = s->type,
+                     .counts = {s->counts.at, s->counts.wide},
+                     .displs = {s->displs.at, s->displs.wide},
+                     .types = s->types};
+}
+
+/* For functions that are not inlined. */
+static PW_NATIVE_INLINE sides copy_of(const sides *s)
+{
+    return (sides){copy_of_side(&s->send), copy_of_side(&s->recv), s->root};
+}
+
+/* Returns the site by which `blocks` blocks of a layout in host memory are certain to be left to MPI, and counts a use
+ * of it. NULL: it is not certain, as for those that MPICH may split (runtime/mpi/strategy/mpich_split.h). */
+static PW_NATIVE_INLINE pw_site *site_of(const pw_entry *entry, pw_call_kind kind, int64_t bytes, int blocks)
+{
+    if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
+        return NULL;
+    return pw_native_site(entry, kind, pw_cost_bytes(kind, bytes, blocks));
+}
+
+/* ---- one type ---------------------------------------------------------------------------------------------------- */
+
+/* Counts the objects of all blocks, and finds where the first of them lies, in objects. False: the side is unusual. */
+static PW_NATIVE_INLINE bool extent_of(const pw_side *side, int blocks, const bool *absent, int64_t *total,
+                                       int64_t *first)
+{
+    bool found = false;
+
+    *first = 0;
+    if (side->form != PW_SIDE_VARYING)
+        return side->count >= 0 &&
+               !__builtin_mul_overflow((int64_t)side->count, side->form == PW_SIDE_EQUAL ? blocks : 1, total);
+    *total = 0;
+    if (!side->counts.at || !side->displs.at)
+        return false;
+    for (int i = 0; i < blocks; i++) {
+        int64_t count = absent && absent[i] ? 0 : pw_count_at(side->counts, i);
+
+        if (count < 0 || __builtin_add_overflow(*total, count, total))
+            return false;
+        if (!found && count > 0) {
+            *first = pw_displ_at(side->displs, i);
+            found = true;
+        }
+    }
+    return true;
+}
+
+static PW_NATIVE_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks,
+                                               const bool *absent, pw_call_kind kind)
+{
+    int64_t total, first, away = 0;
+
+    if (!extent_of(side, blocks, absent, &total, &first))
+        return false;
+    if (total == 0)
+        return true;
+    if (!entry ||
+        (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
+        return false;
+    if (pw_entry_is_left(entry))
+        return true;
+    if (!pw_memory_is_known_host((char *)side->buf + away + entry->lowest))
+        return false;
+    return !entry->layout || entry->gpu_only ||
+           (!__builtin_mul_overflow(total, entry->size, &total) && site_of(entry, kind, total, blocks));
+}
+
+/* ---- calls that were left to MPI --------------------------------------------------------------------------------- */
 
 /*
  * A call with a type for each block that was left to MPI. A thread remembers some by a hash of all that they were asked
@@ -44,14 +130,24 @@ static bool is_again(const settled_call *call)
     return true;
 }
 
-static PW_NATIVE_INLINE uint64_t hash_of(uint64_t hash, const pw_side *side, int blocks)
+/* With constants for how wide the arrays are. */
+static PW_NATIVE_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks, bool wide_counts, bool wide_displs)
 {
-    hash = pw_handle_hash(hash + (uintptr_t)side->buf);
+    pw_counts counts = {side->counts.at, wide_counts};
+    pw_displs displs = {side->displs.at, wide_displs};
+    uint64_t hash = (uintptr_t)side->buf;
+
     for (int i = 0; i < blocks; i++)
-        hash =
-            pw_handle_hash((hash ^ hash >> 29) + pw_type_key(side->types[i]) +
-                           ((uint64_t)pw_count_at(side->counts, i) << 20) + 5 * (uint64_t)pw_displ_at(side->displs, i));
+        hash = pw_handle_hash((hash ^ hash >> 29) + pw_type_key(side->types[i]) +
+                              ((uint64_t)pw_count_at(counts, i) << 20) + 5 * (uint64_t)pw_displ_at(displs, i));
     return hash;
+}
+
+static PW_NATIVE_INLINE uint64_t hash_of(const pw_side *side, int blocks)
+{
+    if (side->counts.wide)
+        return hash_of_blocks(side, blocks, true, true);
+    return side->displs.wide ? hash_of_blocks(side, blocks, false, true) : hash_of_blocks(side, blocks, false, false);
 }
 
 /* Sums over blocks that are staged together or not at all. */
@@ -73,9 +169,7 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
 
 static bool whole_is_native(const whole *w, pw_call_kind kind, settled_call *call)
 {
-    int64_t cost_bytes = pw_cost_bytes(kind, w->total, w->blocks);
-
-    return !w->largest || note_use(call, pw_message_native_site(w->largest, kind, w->total, cost_bytes));
+    return !w->largest || note_use(call, site_of(w->largest, kind, w->total, w->blocks));
 }
 
 /* Whether the blocks of a side are left to MPI. With wide displacements each is checked by itself; otherwise they are
@@ -111,7 +205,7 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
                 return false;
             if (pw_entry_is_left(entry) ? together : RARELY(!pw_memory_is_known_host(at)))
                 return false;
-            if (!together && entry->layout && !note_use(call, pw_message_native_site(entry, kind, bytes, bytes)))
+            if (!together && entry->layout && !note_use(call, site_of(entry, kind, bytes, 1)))
                 return false;
         }
         if (together && RARELY(!add(&w, entry, bytes)))
@@ -144,7 +238,11 @@ static bool is_long(pw_call_kind kind, const pw_side *side, int i, int64_t least
            !is_left_alone(entry, kind, bytes, call);
 }
 
-bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_communicator *group, settled_call *call)
+/* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),
+ * and is so long that this pays for the long path. Sites that leave it to MPI are noted in `call`, if that is not NULL.
+ */
+static __attribute__((noinline)) bool self_may_gain(pw_collective_family family, sides s, const pw_communicator *group,
+                                                    settled_call *call)
 {
     const pw_neighbours *n = &group->neighbours;
     pw_call_kind kind = pw_family_kind(family);
@@ -154,48 +252,93 @@ bool pw_self_may_gain(pw_collective_family family, const pw_sides *s, const pw_c
     if (least == INT64_MAX || group->between_groups || pw_joining_is_barred())
         return false;
     if (family < PW_NEIGHBOUR_ALLGATHER)
-        return is_long(kind, &s->send, group->rank, least, call) || is_long(kind, &s->recv, group->rank, least, call);
+        return is_long(kind, &s.send, group->rank, least, call) || is_long(kind, &s.recv, group->rank, least, call);
     for (int i = 0; i < n->self && !is_any; i++)
         is_any =
-            is_long(kind, &s->send, n->self_out[i], least, call) || is_long(kind, &s->recv, n->self_in[i], least, call);
+            is_long(kind, &s.send, n->self_out[i], least, call) || is_long(kind, &s.recv, n->self_in[i], least, call);
     return is_any;
+}
+
+/* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
+static PW_NATIVE_INLINE bool self_is_possible(pw_collective_family family, const sides *s, const pw_communicator *group,
+                                              pw_blocks blocks)
+{
+    bool can_differ = s->send.form >= PW_SIDE_VARYING || group->size == 1;
+
+    switch (family) {
+    case PW_GATHER:
+    case PW_SCATTER: return blocks.send > 0 && blocks.recv > 0;
+    case PW_ALLTOALL: return can_differ && blocks.send > 0;
+    case PW_NEIGHBOUR_ALLTOALL: return can_differ && group->neighbours.self > 0;
+    default: return false;
+    }
 }
 
 /* ---- sides with a type for each block ---------------------------------------------------------------------------- */
 
-static bool has_arrays(const pw_side *side, int blocks)
+static PW_NATIVE_INLINE bool has_arrays(const pw_side *side, int blocks)
 {
     return blocks == 0 || (side->counts.at && side->displs.at && side->types);
 }
 
 /* Looks at each type, and remembers a call that is left to MPI. */
-static __attribute__((noinline)) bool look(pw_collective_family family, const pw_sides *s, const pw_communicator *group,
+static __attribute__((noinline)) bool look(pw_collective_family family, sides s, const pw_communicator *group,
                                            pw_blocks blocks, uint64_t hash, settled_call *kept)
 {
     pw_call_kind kind = pw_family_kind(family);
     settled_call now = {.hash = hash, .deaths = pw_gate_deaths_now()};
 
-    if (pw_self_is_possible(family, s, group, blocks) && pw_self_may_gain(family, s, group, &now))
+    if (self_is_possible(family, &s, group, blocks) && self_may_gain(family, s, group, &now))
         return false;
-    if (!side_is_native(&s->send, blocks.send, blocks.absent_send, kind, &now) ||
-        !side_is_native(&s->recv, blocks.recv, blocks.absent_recv, kind, &now))
+    if (!side_is_native(&s.send, blocks.send, blocks.absent_send, kind, &now) ||
+        !side_is_native(&s.recv, blocks.recv, blocks.absent_recv, kind, &now))
         return false;
     if (now.n <= MOST_USES)
         *kept = now;
     return true;
 }
 
-bool pw_typed_are_native(pw_collective_family family, const pw_sides *s, MPI_Comm comm, const pw_communicator *group,
-                         pw_blocks blocks)
+static PW_NATIVE_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI_Comm comm,
+                                              const pw_communicator *group, pw_blocks blocks)
 {
     settled_call *kept;
     uint64_t hash;
 
     if (!has_arrays(&s->send, blocks.send) || !has_arrays(&s->recv, blocks.recv))
         return false;
-    hash = hash_of(pw_communicator_key(comm) + family, &s->send, blocks.send);
-    hash = hash_of(hash, &s->recv, blocks.recv);
-    kept = &settled[hash >> (64 - SETTLED_BITS)];
+    hash = pw_handle_hash(pw_communicator_key(comm) + family + hash_of(&s->send, blocks.send)) +
+           hash_of(&s->recv, blocks.recv);
+    kept = &settled[pw_handle_hash(hash) >> (64 - SETTLED_BITS)];
     return (kept->hash == hash && pw_settled_holds(kept->deaths) && is_again(kept)) ||
-           look(family, s, group, blocks, hash, kept);
+           look(family, copy_of(s), group, blocks, hash, kept);
 }
+
+/* ---- a call ------------------------------------------------------------------------------------------------------ */
+
+/* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out, and
+ * for calls of which blocks may be read over a network (remote.h). */
+static PW_NATIVE_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm comm)
+{
+    pw_call_kind kind = pw_family_kind(family);
+    const pw_entry *send = pw_side_entry(&s->send), *recv = pw_side_entry(&s->recv);
+    const pw_communicator *group;
+    pw_blocks blocks;
+
+    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
+        return false;
+    if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
+        return true;
+    group = pw_communicator_peek(comm);
+    if (!group)
+        return false;
+    blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
+    if (s->recv.form == PW_SIDE_TYPED)
+        return typed_are_native(family, s, comm, group, blocks);
+    if (self_is_possible(family, s, group, blocks) && self_may_gain(family, copy_of(s), group, NULL))
+        return false;
+    return (blocks.send == 0 || uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
+           (blocks.recv == 0 || uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
+}
+
+/* pw_is_native_X of each call, which api/generate.py writes by its family. */
+#include "natives.h"

@@ -27,7 +27,7 @@
 static const pw_strategy_id pw_remote_strategy = PW_STRATEGY_REMOTE;
 
 /* Whether PACKWRIGHT_NET asks for it; written at start. */
-extern bool pw_remote_on;
+extern PW_HIDDEN bool pw_remote_on;
 
 static inline bool pw_remote_serves(pw_collective_family family, pw_side_form form)
 {

@@ -19,6 +19,9 @@
 /* For what every call does, also in wrappers, which are compiled to be short. */
 #define PW_GATE_INLINE inline __attribute__((always_inline))
 
+/* For variables that every call reads: they are addressed directly, and not through the global offset table. */
+#define PW_HIDDEN __attribute__((visibility("hidden")))
+
 /* What a hook tells its wrapper to do. */
 typedef enum pw_verdict {
     PW_PASS, /* call the next function with the caller's arguments */
@@ -31,11 +34,11 @@ typedef enum pw_gate_state {
     PW_GATE_INERT /* every call goes to the next function */
 } pw_gate_state;
 
-extern _Atomic pw_gate_state pw_gate_now;
+extern PW_HIDDEN _Atomic pw_gate_state pw_gate_now;
 
 /* A wrapped call of this thread is under way. A call that an error handler leaves by longjmp or an exception counts so
  * for ever. */
-extern _Thread_local bool pw_gate_inside;
+extern PW_HIDDEN _Thread_local bool pw_gate_inside;
 
 /*
  * What wrapped calls have to look after, as one number, so that one load tells whether a call may go past the gate:
@@ -44,7 +47,7 @@ extern _Thread_local bool pw_gate_inside;
  *     call looks after them on its way out (pw_pending_pass in runtime/mpi/requests/pending.h);
  *   - deferred sends (runtime/mpi/requests/deferred.h) count PW_GATE_DEFERRED each. The gate starts them on the way in.
  */
-extern _Atomic int64_t pw_gate_unfinished;
+extern PW_HIDDEN _Atomic int64_t pw_gate_unfinished;
 
 #define PW_GATE_DEFERRED ((int64_t)1 << 32)
 
@@ -52,7 +55,7 @@ extern _Atomic int64_t pw_gate_unfinished;
  * Goes up when a learned type dies. MPI may then give the same handle to another type. What is remembered by handle
  * and not removed at once holds as long as the number stays (runtime/mpi/strategy/is_native.h).
  */
-extern _Atomic unsigned pw_gate_deaths;
+extern PW_HIDDEN _Atomic unsigned pw_gate_deaths;
 
 static PW_GATE_INLINE unsigned pw_gate_deaths_now(void)
 {
@@ -85,7 +88,7 @@ static PW_GATE_INLINE bool pw_gate_has_deferred(void)
  * whether this one makes a request that is started again and again, whose way cannot change. 0: nothing.
  */
 enum { PW_GATE_TIMED = 1, PW_GATE_FLIGHT = 2, PW_GATE_WATCHED = 4, PW_GATE_LASTING = 8 };
-extern _Thread_local unsigned pw_gate_judged;
+extern PW_HIDDEN _Thread_local unsigned pw_gate_judged;
 
 /* The judge (strategy/judge.c) is told so: a call enters; it completes operations; it is about to call MPI with the
  * caller's own arguments; it leaves, and has started an operation that another call completes, or not. */

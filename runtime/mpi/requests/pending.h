@@ -96,7 +96,7 @@ void pw_pending_track(MPI_Request request, pw_pending *p);
  * The number of operations in the table, plus one until the next functions are known. While it is zero, wrappers of
  * completing calls go straight to MPI.
  */
-extern _Atomic int64_t pw_pending_live;
+extern PW_HIDDEN _Atomic int64_t pw_pending_live;
 
 static PW_GATE_INLINE bool pw_pending_any(void)
 {

@@ -4,6 +4,11 @@
  */
 #include "runtime/mpi/strategy/is_native.h"
 
+static bool buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf, MPI_Count count)
+{
+    return pw_entry_is_left(entry) || pw_host_buffer_is_native(entry, kind, buf, count);
+}
+
 typedef struct asked {
     pw_call_kind kind;
     const void *buf;
@@ -14,7 +19,7 @@ static bool would_be_native(void *arg, const pw_entry *entry)
 {
     const asked *a = arg;
 
-    return pw_buffer_is_native(entry, a->kind, a->buf, a->count, 1);
+    return buffer_is_native(entry, a->kind, a->buf, a->count);
 }
 
 /* Learning a type for a message that would then be left to MPI is in vain. */
@@ -35,7 +40,7 @@ static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, pw_role
 
     if (pw_note_is(found))
         return is_left_noted(kind, role, type, buf, count, times, found);
-    return found && pw_buffer_is_native(found, kind, buf, count, 1);
+    return found && buffer_is_native(found, kind, buf, count);
 }
 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
@@ -50,5 +55,5 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
     if (pw_note_is(found))
         return (times == 1 && pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
                is_left_noted(kind, role, type, buf, count, times, found);
-    return pw_buffer_is_native(found, kind, buf, count, 1);
+    return buffer_is_native(found, kind, buf, count);
 }

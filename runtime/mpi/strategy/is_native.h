@@ -11,7 +11,6 @@
 
 #include "runtime/choice/site.h"
 #include "runtime/mpi/entry/gate.h"
-#include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/types/registry.h"
 
 #define PW_NATIVE_INLINE inline __attribute__((always_inline))
@@ -24,31 +23,21 @@ static inline unsigned pw_native_slot(int64_t bytes)
 
 /* Returns the site by which a message of a layout in host memory is certain to be left to MPI, and counts a use of it;
  * NULL: it is not certain. `cost_bytes` as in pw_message. */
-static PW_NATIVE_INLINE pw_site *pw_message_native_site(const pw_entry *entry, pw_call_kind kind, int64_t bytes,
-                                                        int64_t cost_bytes)
+static PW_NATIVE_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, int64_t cost_bytes)
 {
     pw_site *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes)], memory_order_acquire);
 
-    /* Messages that MPICH may split have a table of decisions of their own (runtime/mpi/strategy/mpich_split.h). */
-    if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
-        return NULL;
     return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
 }
 
-/* Returns whether `count` objects in `blocks` blocks, the first of them at `buf`, are certain to be left to MPI. */
-static PW_NATIVE_INLINE bool pw_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
-                                                 int64_t count, int blocks)
+/* Returns whether a message of `count` objects at `buf` lies in host memory and is certain to be left to MPI. A count
+ * that MPI refuses may be left to it, too. */
+static PW_NATIVE_INLINE bool pw_host_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
+                                                      int64_t count)
 {
-    int64_t bytes;
-
-    if (pw_entry_is_left(entry))
-        return true;
-    if (!pw_memory_is_known_host((const char *)buf + entry->lowest))
-        return false;
-    if (!entry->layout || entry->gpu_only)
-        return true;
-    return !__builtin_mul_overflow(count, entry->size, &bytes) && bytes > 0 &&
-           pw_message_native_site(entry, kind, bytes, pw_cost_bytes(kind, bytes, blocks));
+    return pw_memory_is_known_host((const char *)buf + entry->lowest) &&
+           (!entry->layout || entry->gpu_only ||
+            pw_native_site(entry, kind, (int64_t)((uint64_t)count * (uint64_t)entry->size)));
 }
 
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
@@ -63,7 +52,8 @@ static PW_NATIVE_INLINE bool pw_is_native_at_once(pw_call_kind kind, MPI_Datatyp
 {
     const void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
 
-    return found && !pw_note_is(found) && !pw_gate_has_unfinished() && pw_buffer_is_native(found, kind, buf, count, 1);
+    return found && !pw_note_is(found) && !pw_gate_has_unfinished() &&
+           pw_host_buffer_is_native(found, kind, buf, count);
 }
 
 /* Whether what was remembered of a call at `deaths` (pw_gate_deaths) may hold, and no call has to look after something

@@ -32,7 +32,7 @@ bool pw_split_is_staged(void)
     return cuts_elements && all_ranks;
 }
 
-static bool is_split(const pw_message *m)
+bool pw_split_is_possible(const pw_message *m)
 {
     return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->kind != PW_CALL_IO;
 }
@@ -58,7 +58,7 @@ unsigned pw_split_conditions(const pw_message *m)
 {
     bool both_stage = all_ranks && m->kind != PW_CALL_ONE_SIDED;
 
-    if (!is_split(m))
+    if (!pw_split_is_possible(m))
         return 0;
     return (sends(m) && !both_stage ? PW_IF_CUT_THERE : 0) | (receives(m) && both_stage ? PW_IF_CUT_HERE : 0);
 }

@@ -189,11 +189,14 @@ static pw_site_question question_of(pw_asked *a)
 static void remember_in(const pw_message *m, pw_site *s)
 {
     pw_entry *entry = (pw_entry *)m->entry;
+    _Atomic(pw_site *) *slot =
+        m->to ? &entry->choices.to_oneself[m->kind] : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)];
 
-    if (entry->layout && m->buffer.place.kind == PW_PLACE_HOST)
-        atomic_store_explicit(m->to ? &entry->choices.to_oneself[m->kind]
-                                    : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)],
-                              s, memory_order_release);
+    if (!entry->layout || m->buffer.place.kind != PW_PLACE_HOST)
+        return;
+    atomic_store(slot, s);
+    if (pw_split_is_possible(m)) /* perhaps since now: whoever finds out clears the slots, before or after this */
+        atomic_store(slot, NULL);
 }
 
 /* Lets the short path (runtime/mpi/strategy/is_native.h) find a site that left a message to MPI. */

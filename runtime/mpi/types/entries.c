@@ -123,8 +123,13 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
  * entry. */
 static void note_elements(pw_entry *entry, unsigned sizes)
 {
-    if (sizes & (sizes - 1) && !atomic_exchange_explicit(&entry->mixed, true, memory_order_relaxed))
-        pw_gate_count_death(); /* what is remembered of the layout's messages no longer holds */
+    if (!(sizes & (sizes - 1)) || atomic_exchange(&entry->mixed, true))
+        return;
+    /* What is remembered of the layout's messages no longer holds. */
+    pw_gate_count_death();
+    for (int kind = 0; kind < PW_CALL_KINDS; kind++)
+        for (int i = 0; i < PW_ENTRY_NATIVE; i++)
+            atomic_store(&entry->choices.native[kind][i], NULL);
 }
 
 pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes)

@@ -55,14 +55,14 @@ typedef struct pw_entry {
     struct pw_built *built;       /* malloc'ed; how the types were made (stats/built.c). NULL: nobody has asked */
 } pw_entry;
 
-/* Returns whether a type with this entry is left to MPI wherever its buffers are. */
+/* The one entry of all types that are left to MPI wherever their buffers are. Hidden, so that it is addressed directly.
+ */
+extern __attribute__((visibility("hidden"))) pw_entry pw_entry_left_to_mpi;
+
 static inline __attribute__((always_inline)) bool pw_entry_is_left(const pw_entry *entry)
 {
-    return !entry->layout && !entry->dense;
+    return entry == &pw_entry_left_to_mpi;
 }
-
-/* The one entry of all types that are left to MPI. */
-extern pw_entry pw_entry_left_to_mpi;
 
 typedef bool pw_entry_asked(void *arg, const pw_entry *entry);
 

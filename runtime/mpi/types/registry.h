@@ -17,6 +17,7 @@
 #define PW_RUNTIME_REGISTRY_H
 
 #include "runtime/engine/memory/handle_table.h"
+#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/entry.h"
 #include "runtime/mpi/types/noted.h"
@@ -31,7 +32,7 @@ pw_layout_engine *pw_registry_engine(void);
 
 /* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start.
  */
-extern pw_handle_table pw_registry_types;
+extern PW_HIDDEN pw_handle_table pw_registry_types;
 extern _Atomic bool pw_registry_started;
 
 static inline bool pw_registry_is_started(void)
