@@ -147,7 +147,8 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
     return NULL;
 }
 
-/* Keeps `entry` alive for types that look like this one. */
+/* Keeps `entry` alive for types that look like this one. A type that was constructed as an earlier one looks like it,
+ * and is not asked. */
 static void remember_look(MPI_Datatype type, pw_entry *entry)
 {
     pw_hash look;
@@ -196,6 +197,8 @@ static pw_entry *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
         entry = pw_entries_of(layout, false, sizes);
         if (entry && said && entry != &pw_entry_left_to_mpi && is_basic(contents.types[0]))
             pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
+        if (entry)
+            remember_look(type, entry);
     }
     pw_contents_release(&contents);
     return entry;
@@ -226,7 +229,6 @@ static void register_type(MPI_Datatype type)
     if (entry) {
         if (pw_note_is_reported && entry->layout)
             pw_built_note(entry, type);
-        remember_look(type, entry);
         pw_handle_table_insert(&pw_registry_types, key, entry);
     }
 }
