@@ -171,7 +171,7 @@ void pw_round_end(pw_round *r, double ns)
             r->lead->uses_a_round = r->count;
             tell_guesses(r);
         }
-        pw_trial_add(&r->lead->trial, r->turn, ns, r->early);
+        pw_trial_add(&r->lead->trial, r->turn, ns);
         pthread_mutex_unlock(&sites.lock);
     }
     pw_round_drop(r);
@@ -180,7 +180,6 @@ void pw_round_end(pw_round *r, double ns)
 void pw_round_drop(pw_round *r)
 {
     r->lead = NULL;
-    r->early = false;
     r->n = r->count = 0;
 }
 
@@ -194,11 +193,6 @@ void pw_round_join(pw_round *to, pw_round *from)
 void pw_round_spoil(pw_round *r)
 {
     r->turn.step = -1;
-}
-
-void pw_round_lacks_kernel(pw_round *r)
-{
-    r->early = r->lead != NULL;
 }
 
 /* ---- windows: all of this under the lock ------------------------------------------------------------------------- */

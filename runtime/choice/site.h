@@ -103,8 +103,7 @@ typedef struct pw_site {
 typedef struct pw_round {
     pw_site *lead; /* NULL: none */
     pw_trial_turn turn;
-    bool early; /* a kernel was not there yet (trial.h) */
-    int count;  /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
+    int count; /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
     int n;
     pw_site *sites[PW_ROUND_SITES]; /* that have taken the slot, and count the round as one */
 } pw_round;
@@ -117,8 +116,6 @@ void pw_round_drop(pw_round *r);
 void pw_round_join(pw_round *to, pw_round *from);
 /* A use in this round has been carried out in another way than that of its turn. */
 void pw_round_spoil(pw_round *r);
-/* A use in this round has done without a kernel that is still to come. */
-void pw_round_lacks_kernel(pw_round *r);
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
 

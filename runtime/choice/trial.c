@@ -12,8 +12,6 @@
  */
 enum { LAST = 0x80, OVER = 0xff };
 
-enum { AGAIN_SHIFT = 8 }; /* in a verdict */
-
 enum { SETTLED = PW_TRIAL_ROUNDS + 1 }; /* in pw_trial.pending: the time of the step has been added */
 
 /* A slot wins only with less than this part of the usual slot's time, and of the safe slot's: closer ones are not told
@@ -129,7 +127,6 @@ void pw_trial_follow(pw_trial *t, const pw_trial *other, int own)
     for (int i = 0; i < t->n; i++) {
         t->slots[i].result = other->slots[i].result;
         t->slots[i].ratio = other->slots[i].ratio;
-        t->slots[i].again = other->slots[i].again;
     }
 }
 
@@ -153,12 +150,6 @@ static bool keeps_up(const view *v, int slot)
     return v->time[slot] > 0 && v->time[slot] <= behind * v->time[v->best];
 }
 
-/* Whether the window only repeats the early turns of the first one. */
-static bool is_repetition(const pw_trial *t)
-{
-    return t->begin > PW_TRIAL_FIRST && t->begin < PW_TRIAL_SECOND;
-}
-
 /* Returns what a turn of a slot is expected to lose, in times of the best slot. A guess that is dearer by so many
  * nanoseconds than another one loses no more of them where rounds turn out to be long. */
 static float loss_of(const pw_trial *t, const view *v, int slot)
@@ -180,9 +171,7 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
         return false;
     if (slot == t->own)
         return t->differs && keeps_up(v, v->turns[slot] > 0 ? slot : PW_TRIAL_USUAL);
-    if ((v->turns[slot] > 0 && !keeps_up(v, slot)) || (is_repetition(t) && !t->slots[slot].again))
-        return false;
-    return loss_of(t, v, slot) <= left_of_budget(t, v);
+    return (v->turns[slot] == 0 || keeps_up(v, slot)) && loss_of(t, v, slot) <= left_of_budget(t, v);
 }
 
 static bool is_short(const pw_trial *t, const view *v)
@@ -227,8 +216,6 @@ static void settle(pw_trial *t)
     number = look(t, last.step).turns[last.slot];
     if (number >= PW_TRIAL_TURNS)
         return;
-    if (t->is_early)
-        atomic_fetch_or_explicit(&t->record->early[number], (uint8_t)(1U << last.slot), memory_order_relaxed);
     add(&t->record->sums[last.slot][number], (double)t->shortest);
 }
 
@@ -297,7 +284,7 @@ static bool is_hopeless(const pw_trial *t)
     return v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
 }
 
-void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns, bool early)
+void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
 {
     if (!t->record || turn.step < 0 || (turn.step == t->last.step && t->pending == SETTLED))
         return;
@@ -305,10 +292,8 @@ void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns, bool early)
         t->last = turn;
         t->pending = 0;
     }
-    if (t->pending == 0 || (float)ns < t->shortest) {
+    if (t->pending == 0 || (float)ns < t->shortest)
         t->shortest = (float)ns;
-        t->is_early = early;
-    }
     if (++t->pending == PW_TRIAL_ROUNDS || is_hopeless(t))
         settle(t);
 }
@@ -326,50 +311,18 @@ static int judge(const pw_trial *t, const view *v)
     return found;
 }
 
-/* Whether all times that a slot has are early. */
-static bool is_early(const pw_trial_record *r, int slot)
-{
-    bool timed = false, early = true;
-
-    for (int i = 0; i < PW_TRIAL_TURNS; i++)
-        if (count_of(atomic_load_explicit(&r->sums[slot][i], memory_order_relaxed)) > 0) {
-            timed = true;
-            early = early && atomic_load_explicit(&r->early[i], memory_order_relaxed) >> slot & 1;
-        }
-    return timed && early;
-}
-
-/* Returns the set of slots that are to be tried again, since they have lost to `found` in early rounds. What was usual
- * so far is tried again by the slot of its way. */
-static unsigned early_losers(const pw_trial *t, const view *v, int found)
-{
-    int winner = found == PW_TRIAL_USUAL ? t->own : found;
-    unsigned set = 0;
-
-    for (int i = 1; i < t->n; i++)
-        set |= is_early(t->record, i) ? 1U << i : 0;
-    if (v->time[t->own] == 0 && is_early(t->record, PW_TRIAL_USUAL))
-        set |= 1U << t->own;
-    return set & ~(1U << winner | 1U << PW_TRIAL_USUAL);
-}
-
-/* Returns the slot that has won, and sets which ones are to be tried again: whoever has found it out. */
+/* Returns the slot that has won: whoever has found it out. */
 static int verdict_of(pw_trial *t, const view *v)
 {
-    int found = judge(t, v);
-    unsigned again = t->begin == PW_TRIAL_FIRST ? early_losers(t, v, found) : 0;
-    uint16_t known = 0, mine = (uint16_t)(again << AGAIN_SHIFT | (unsigned)(1 + found));
+    uint8_t known = 0, mine = (uint8_t)(1 + judge(t, v));
 
     if (atomic_compare_exchange_strong(&t->record->verdict, &known, mine))
         known = mine;
-    for (int i = 0; i < t->n; i++)
-        t->slots[i].again = known >> AGAIN_SHIFT >> i & 1;
-    found = known & ((1 << AGAIN_SHIFT) - 1);
-    return found >= 1 && found <= t->n ? found - 1 : PW_TRIAL_USUAL; /* a peer may have written anything */
+    return known >= 1 && known <= t->n ? known - 1 : PW_TRIAL_USUAL; /* a peer may have written anything */
 }
 
 /* How many times as long as later on a slot may take in the first window, which meets memory that no process has
- * touched, and in early rounds. The safe slot has neither, so it is not tried again for that. */
+ * touched, and no kernel. The safe slot needs neither, so it is not tried again for that. */
 static const float cold = 8;
 
 /* Keeps what the window has found out of each slot. */
@@ -385,7 +338,7 @@ static void conclude(pw_trial *t, const view *v, int found)
             float ratio = time / best;
 
             s->result = time;
-            if (((t->windows == 0 && i != t->safe) || is_early(t->record, i)) && ratio > s->ratio)
+            if (t->windows == 0 && i != t->safe && ratio > s->ratio)
                 ratio = fmaxf(s->ratio, ratio / cold);
             s->ratio = ratio;
         }
@@ -400,9 +353,6 @@ static int64_t next_begin(const pw_trial *t)
 
     if (t->begin >= PW_TRIAL_SECOND)
         return PW_TRIAL_LATER * t->begin;
-    for (int i = 0; i < t->n; i++)
-        if (t->slots[i].again && t->begin == PW_TRIAL_FIRST)
-            return PW_TRIAL_AGAIN;
     return was_short && t->begin == PW_TRIAL_FIRST ? PW_TRIAL_LATER * PW_TRIAL_SECOND : PW_TRIAL_SECOND;
 }
 

@@ -23,8 +23,8 @@
  * a window ends when one slot is left. Where rounds are so short that a first use of a way would count, the window ends
  * after its first step, and the next one comes late.
  *
- * The first rounds of a program may be *early*: a kernel that a way needs is still being compiled. A slot that has lost
- * the first window in early rounds only is tried again in a window of its own, soon after.
+ * The first window meets memory that no process has touched, and kernels that are still being compiled. So the second
+ * one tries again what may have lost the first one for that.
  *
  * Times are nanoseconds; a clock is never read. Times only ever grow by what else the machine does, so of the
  * rounds of a turn the shortest one counts, and of a slot's turns the least.
@@ -42,7 +42,6 @@ enum {
     PW_TRIAL_TURNS = 2,  /* the most steps of one slot in a window */
     PW_TRIAL_STEPS = PW_TRIAL_SLOTS * PW_TRIAL_TURNS + 2,
     PW_TRIAL_FIRST = 1,   /* the round with which the first window begins: the round before it meets all cold */
-    PW_TRIAL_AGAIN = 16,  /* the one that repeats early turns of the first, if it had any that lost */
     PW_TRIAL_SECOND = 64, /* the next one; further ones begin at 256, 1024 ... */
     PW_TRIAL_LATER = 4,   /* how many times as far as one window the next one begins */
     PW_TRIAL_USUAL = 0    /* the slot of what is taken outside of windows */
@@ -54,15 +53,12 @@ typedef struct pw_trial_record {
     _Alignas(64) _Atomic uint64_t tag;                     /* tells records apart (board.h); 0: it is free */
     _Atomic uint64_t sums[PW_TRIAL_SLOTS][PW_TRIAL_TURNS]; /* sums of times of a round */
     _Atomic uint8_t steps[PW_TRIAL_STEPS];                 /* what each step takes; 0: nobody has come to it */
-    _Atomic uint8_t early[PW_TRIAL_TURNS];                 /* sets of slots whose times were early on some rank */
-    _Atomic uint16_t verdict; /* 1 + the slot that has won, and above that the set of those to be tried again; 0: not
-                                 yet known */
+    _Atomic uint8_t verdict;                               /* 1 + the slot that has won; 0: not yet known */
 } pw_trial_record;
 
 typedef struct pw_trial_slot {
     bool possible; /* some site can carry out this slot */
     float ratio;   /* how many times the best slot's time is expected or was found; 1 for slot 0 at first */
-    bool again;    /* it has lost the first window, early */
     float first;   /* what its first round is guessed to take longer than later ones, in nanoseconds */
     float result;  /* the time in the last window that tried this slot; 0: not known */
 } pw_trial_slot;
@@ -87,7 +83,6 @@ typedef struct pw_trial {
     pw_trial_turn last;      /* of which some rounds have been timed; step below 0: none */
     int pending;             /* how many; above PW_TRIAL_ROUNDS: the rest of the step is not timed */
     float shortest;          /* of their times */
-    bool is_early;           /* the shortest one was */
 } pw_trial;
 
 /* Makes a trial of `n` slots. `ratios[i]`: how many times the guess's time slot i is expected to take; below 0: the
@@ -108,8 +103,8 @@ bool pw_trial_is_over(pw_trial *t, int64_t round);
 pw_trial_turn pw_trial_take(pw_trial *t, int64_t round);
 /* Whether another rank has ended the window already, so that there is only its verdict to take over. */
 bool pw_trial_is_decided(const pw_trial *t);
-/* Records the time of a round that has taken its turn. `early`: it would have taken less if a kernel had been there. */
-void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns, bool early);
+/* Records the time of a round that has taken its turn. */
+void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns);
 /* Ends the window before a round, and returns the slot that has won it: the caller lets slot 0 stand for that way from
  * now on, and is to carry it out until the next window, which is a later one. */
 int pw_trial_close(pw_trial *t, int64_t round);

@@ -289,26 +289,6 @@ static void sites_of_a_round_are_judged_together(void **state)
     assert_int_equal(pw_site_take(&kb, &qb, NULL, NULL, &s), 1);
 }
 
-/* A site whose way has lost without its kernel tries it again before the second window. */
-static void a_missing_kernel_is_waited_for(void **state)
-{
-    mock m = {.costs = {11000, 10000, -1}};
-    pw_site_question q = question(&m, -1, true);
-    pw_site_key k = key(1, 1000);
-    pw_site *s;
-
-    (void)state;
-    for (int i = 0; i < 56; i++) {
-        pw_round now = {.n = 0};
-        int way = pw_site_take(&k, &q, &now, NULL, &s);
-
-        if (way == 1 && i < 12)
-            pw_round_lacks_kernel(&now);
-        pw_round_end(&now, way == 0 ? 2e5 : i < 12 ? 3e5 : 1e5);
-    }
-    assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
-}
-
 /* A site may have begun its window before it meets one that leads: both are judged once. */
 static void sites_that_meet_share_a_window(void **state)
 {
@@ -452,7 +432,6 @@ int main(void)
         cmocka_unit_test_setup(a_dear_first_use_waits, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
-        cmocka_unit_test_setup(a_missing_kernel_is_waited_for, reset),
         cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
         cmocka_unit_test_setup(many_uses_are_one_round, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),

@@ -89,24 +89,20 @@ static double run_ranks(const world *w, rank *ranks, int n, int64_t first, int64
 
     for (int64_t round = first; round < last; round++) {
         pw_trial_turn turns[RANKS];
-        bool early = false;
         double cost = 0;
 
         for (int i = 0; i < n; i++) {
-            bool lacks;
             int way;
 
             turns[i] = turn(&ranks[i], round);
             way = ranks[i].way[turns[i].slot];
-            lacks = round < w->ready && way == w->ways - 1;
-            cost += (lacks ? w->slow : w->cost[way]) / n;
-            early = early || lacks;
+            cost += (round < w->ready && way == w->ways - 1 ? w->slow : w->cost[way]) / n;
         }
         sum += cost;
         for (int i = 0; i < n; i++) {
             double seen = unit * noisy(w, cost);
 
-            pw_trial_add(&ranks[i].trial, turns[i], seen, early && i == 0);
+            pw_trial_add(&ranks[i].trial, turns[i], seen);
         }
     }
     return sum / (double)(last - first);
@@ -211,7 +207,7 @@ static void ranks_agree(void **state)
                 double seen = 1e4 * (1 + uniform()) * w.cost[way];
 
                 assert_int_equal(ranks[i].way[mine.slot], way);
-                pw_trial_add(&ranks[i].trial, mine, seen, false);
+                pw_trial_add(&ranks[i].trial, mine, seen);
             }
         }
     }
@@ -260,7 +256,7 @@ static void half_of_the_rounds_are_enough(void **state)
         pw_trial_turn t = turn(&r, round);
 
         if (round % 2)
-            pw_trial_add(&r.trial, t, 2e4 * w.cost[r.way[t.slot]], false);
+            pw_trial_add(&r.trial, t, 2e4 * w.cost[r.way[t.slot]]);
     }
     assert_int_equal(r.way[0], 1);
 }
@@ -384,36 +380,16 @@ static int way_in(int64_t round, int64_t ready, double guess)
     return ranks[0].way[0];
 }
 
-/* A way that has lost since its kernel was not there has another turn soon, and otherwise in the next window,
- * whether it was the guess or not. One of two ranks may be the only one without a kernel. */
-static void early_turns_are_repeated(void **state)
+/* A way that has lost since its kernel was not there has another turn in the second window, whether it was the guess or
+ * not. */
+static void what_lost_without_its_kernel_is_tried_again(void **state)
 {
     (void)state;
     for (double guess = 8; guess <= 12; guess += 4) {
-        assert_int_equal(way_in(20, 20, guess), 0);
-        assert_int_equal(way_in(48, 20, guess), 1);
-        assert_int_equal(way_in(60, 60, guess), 0);
-        assert_int_equal(way_in(90, 60, guess), 1);
+        assert_int_equal(way_in(PW_TRIAL_SECOND, 20, guess), 0);
+        assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 20, guess), 1);
+        assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 60, guess), 1);
     }
-}
-
-/* A repetition tries no way that has lost with its kernel, and comes once. */
-static void only_early_turns_are_repeated(void **state)
-{
-    const double guesses[] = {10, 11, 12};
-    const world w = {.ways = 3, .cost = {10, 12, 14}, .slow = 14, .ready = 1000};
-    rank ranks[2];
-    int64_t taken[3] = {0};
-
-    (void)state;
-    ranks[0] = ranks[1] = begin(&w, guesses);
-    for (int64_t round = 0; round < PW_TRIAL_SECOND; round++) {
-        taken[ranks[0].way[turn(&ranks[0], round).slot]] += ranks[0].trial.windows > 0;
-        run(&w, ranks, round, round + 1);
-    }
-    assert_int_equal(ranks[0].trial.windows, 2);
-    assert_int_equal(taken[1], 0);
-    assert_int_equal(taken[2], PW_TRIAL_ROUNDS);
 }
 
 static void what_cannot_be_is_never_taken(void **state)
@@ -428,7 +404,7 @@ static void what_cannot_be_is_never_taken(void **state)
         pw_trial_turn t = turn(&r, round);
 
         assert_int_not_equal(t.slot, 2);
-        pw_trial_add(&r.trial, t, 1e5, false);
+        pw_trial_add(&r.trial, t, 1e5);
     }
 }
 
@@ -467,8 +443,7 @@ int main(void)
         cmocka_unit_test(what_is_dear_waits),
         cmocka_unit_test(what_is_dear_is_little_of_long_rounds),
         cmocka_unit_test(a_changed_machine_is_noticed),
-        cmocka_unit_test(early_turns_are_repeated),
-        cmocka_unit_test(only_early_turns_are_repeated),
+        cmocka_unit_test(what_lost_without_its_kernel_is_tried_again),
         cmocka_unit_test(what_cannot_be_is_never_taken),
         cmocka_unit_test(rounds_before_a_window_are_its_first_step),
     };

@@ -11,8 +11,6 @@
 
 enum { LOAD_BYTES = 16 << 10 };
 
-_Thread_local unsigned pw_layout_lacks;
-
 static bool is_passed(int64_t mark, int64_t before, int64_t after)
 {
     return before < mark && mark <= after;

@@ -114,7 +114,6 @@ static inline void pw_layout_warm(pw_layout *layout, int64_t bytes)
 
     if (layout->engine->mode != PW_JIT_ASYNC)
         return;
-    pw_layout_lacks++;
     before = atomic_fetch_add_explicit(&layout->kernel->moved, bytes, memory_order_relaxed);
     if (before < layout->engine->hot_bytes)
         pw_layout_heat(layout, before, before + bytes);

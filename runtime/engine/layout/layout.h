@@ -111,9 +111,6 @@ void pw_layout_unpack_part(pw_layout *layout, void *mem, int64_t first, int64_t 
  * if tier 0 had moved them: the asynchronous mode asks for the kernel that this many bytes are worth. */
 void pw_layout_expect_bytes(pw_layout *layout, int64_t bytes);
 
-/* How often this thread has moved bytes without a kernel that may still come. */
-extern _Thread_local unsigned pw_layout_lacks;
-
 /* Loads or compiles the layout's kernel in this thread, in any mode but `off`: on return it is ready, or cannot be had.
  * For callers that know that the layout will be used. Joined layouts, too. */
 void pw_layout_make_kernel(pw_layout *layout);

@@ -6,14 +6,12 @@
 #include "runtime/mpi/strategy/judge.h"
 
 #include "base/clock.h"
-#include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/entry/gate.h"
 
 static _Thread_local struct {
     pw_round call, flight;
-    int64_t begun;   /* when the current call began to count */
-    unsigned lacked; /* pw_layout_lacks at that time */
-    int64_t ns;      /* what the operations in flight have taken so far */
+    int64_t begun; /* when the current call began to count */
+    int64_t ns;    /* what the operations in flight have taken so far */
     int posts, completions;
     bool completing; /* the current call completes operations */
 } judge;
@@ -37,7 +35,6 @@ static void time_call(void)
     if (pw_gate_judged & PW_GATE_TIMED)
         return;
     judge.begun = pw_clock_ns();
-    judge.lacked = pw_layout_lacks;
     pw_gate_judged |= PW_GATE_TIMED;
 }
 
@@ -111,10 +108,6 @@ void pw_judge_leaves(bool has_posted)
     int64_t ns = pw_gate_judged & PW_GATE_TIMED ? pw_clock_ns() - judge.begun : 0;
     bool tries = judge.call.lead || pw_gate_judged & PW_GATE_FLIGHT;
 
-    if (pw_gate_judged & PW_GATE_TIMED && judge.lacked != pw_layout_lacks) {
-        pw_round_lacks_kernel(&judge.call);
-        pw_round_lacks_kernel(&judge.flight);
-    }
     if (judge.completing && pw_gate_judged & PW_GATE_FLIGHT)
         completed(ns);
     else if (has_posted)
