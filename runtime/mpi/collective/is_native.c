@@ -102,7 +102,7 @@ static PW_NATIVE_INLINE bool uniform_is_native(const pw_side *side, const pw_ent
  */
 enum { SETTLED_BITS = 3, MOST_USES = 16 };
 
-typedef struct pw_settled_call {
+typedef struct settled_call {
     uint64_t hash;
     unsigned deaths;
     int n;                     /* uses of sites that leave the call to MPI; above MOST_USES: it is not remembered */
