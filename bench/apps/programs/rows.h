@@ -30,9 +30,9 @@ typedef struct rows {
 /* An exchange, as calls with `data`. */
 typedef struct row {
     void *data;
-    void (*prepare)(void *data);    /* sets memory to what it is before an exchange */
-    void (*exchange)(void *data);   /* what is timed */
-    uint64_t (*digest)(void *data); /* of this rank's memory, or of its part of a file */
+    void (*prepare)(void *data);               /* sets memory to what it is before an exchange */
+    void (*exchange)(void *data);              /* what is timed */
+    uint64_t (*digest)(void *data);            /* of this rank's memory, or of its part of a file */
     void (*turned)(void *data, bool natively); /* told before the calls of exchanges go elsewhere, or NULL */
 } row;
 
