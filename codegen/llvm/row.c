@@ -231,6 +231,16 @@ static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int turns)
     return LLVMBuildAnd(g->b, much, LLVMBuildICmp(g->b, LLVMIntSGE, row->count.v, least, ""), "");
 }
 
+/* A side whose blocks leave out no line is a stream, which the processor's prefetchers follow by themselves. */
+static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMValueRef pays)
+{
+    LLVMValueRef gap = LLVMBuildSub(g->b, step.v, pw_gen_k(g, n), "");
+    LLVMValueRef skips = LLVMBuildICmp(g->b, LLVMIntUGE, gap, pw_gen_k(g, LINE), "");
+    if (step.known && (uint64_t)step.k - (uint64_t)n < LINE)
+        return NULL;
+    return LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, pays, skips, ""), step_times(g, step, turns).v, pw_gen_k(g, 0), "");
+}
+
 /*
  * The processor's own prefetchers follow only one side of a copy well. So the memory is prefetched here, on both sides
  * if both are memory. Blocks shorter than a line would be prefetched too often. Where prefetching does not pay, the
@@ -243,11 +253,11 @@ static ahead prefetched_ahead(pw_gen *g, const pw_leaf *leaf, const pw_row *row)
     ahead a = {NULL, NULL};
     if (turns == 0 || pw_row_has_table(row) || (row->count.known && row->count.k < AHEAD_TURNS * turns))
         return a;
-    LLVMValueRef pays = prefetching_pays(g, row, turns), none = pw_gen_k(g, 0);
+    LLVMValueRef pays = prefetching_pays(g, row, turns);
     if (g->unpack || g->shape->joined)
-        a.dst = LLVMBuildSelect(g->b, pays, step_times(g, row->dst_step, turns).v, none, "");
+        a.dst = ahead_of(g, row->dst_step, n, turns, pays);
     if (!g->unpack || g->shape->joined)
-        a.src = LLVMBuildSelect(g->b, pays, step_times(g, row->src_step, turns).v, none, "");
+        a.src = ahead_of(g, row->src_step, n, turns, pays);
     return a;
 }
 
