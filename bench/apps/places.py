@@ -128,14 +128,14 @@ class Place:
     def compile(self, name, flags=(), sources=(), folder=PROGRAMS):
         """A program of C sources: NAME.c and others of its folder, and what those of programs/ share."""
         made = self.base / f"bin-{self.tag}" / name
-        shared = ("rows.c", "natively.c") if folder == PROGRAMS else ()
+        shared = ("rows.c", "natively.c", ROOT / "runtime/mpi/entry/linkage.c") if folder == PROGRAMS else ()
         files = [folder / f"{name}.c", *(folder / source for source in (*shared, *sources))]
         newest = max(f.stat().st_mtime for f in (*files, *folder.glob("*.h")))
         if not made.exists() or made.stat().st_mtime < newest:
             made.parent.mkdir(exist_ok=True)
             log = made.parent / f"{name}.log"
             # The addresses by which an MPI says "no statuses" look to gcc like arrays without room.
-            ours = ["-std=gnu17", "-O3", "-march=native", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
+            ours = ["-std=gnu17", "-D_GNU_SOURCE", f"-I{ROOT}", "-O3", "-march=native", "-Wall", "-Wno-stringop-overflow", "-Wno-stringop-overread"]
             if not client.logged(log, [self.mpi.compiler, *ours, "-o", made, *files, *flags, "-lm", "-ldl"]):
                 raise Missing(f"{name}.c cannot be compiled: see {log}")
         return made
