@@ -234,10 +234,10 @@ static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int turns)
 /* A side whose blocks leave out no line is a stream, which the processor's prefetchers follow by themselves. */
 static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMValueRef pays)
 {
-    LLVMValueRef gap = LLVMBuildSub(g->b, step.v, pw_gen_k(g, n), "");
-    LLVMValueRef skips = LLVMBuildICmp(g->b, LLVMIntUGE, gap, pw_gen_k(g, LINE), "");
     if (step.known && (uint64_t)step.k - (uint64_t)n < LINE)
         return NULL;
+    LLVMValueRef gap = LLVMBuildSub(g->b, step.v, pw_gen_k(g, n), "");
+    LLVMValueRef skips = LLVMBuildICmp(g->b, LLVMIntUGE, gap, pw_gen_k(g, LINE), "");
     return LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, pays, skips, ""), step_times(g, step, turns).v, pw_gen_k(g, 0), "");
 }
 
