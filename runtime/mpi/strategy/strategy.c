@@ -195,7 +195,8 @@ static void remember_in(const pw_message *m, pw_site *s)
     if (!entry->layout || m->buffer.place.kind != PW_PLACE_HOST)
         return;
     atomic_store(slot, s);
-    if (pw_split_is_possible(m)) /* perhaps since now: whoever finds out clears the slots, before or after this */
+    if (pw_split_is_possible(
+            m)) /* It may be known only since now: types/entries.c clears the slots before or after this. */
         atomic_store(slot, NULL);
 }
 
@@ -249,7 +250,7 @@ bool pw_message_is_left(const pw_message *m)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-static inline bool find(pw_message *m)
+bool pw_message_find(pw_message *m)
 {
     const pw_entry *entry = m->entry;
     pw_buffer *b = &m->buffer;
@@ -265,16 +266,11 @@ static inline bool find(pw_message *m)
     return true;
 }
 
-bool pw_message_find(pw_message *m)
-{
-    return find(m);
-}
-
 bool pw_message_describe(pw_message *m)
 {
     const pw_buffer *b = &m->buffer;
 
-    return find(m) &&
+    return pw_message_find(m) &&
            (b->place.kind == PW_PLACE_HOST ? b->layout && !m->entry->gpu_only : b->place.kind != PW_PLACE_UNKNOWN);
 }
 
