@@ -18,21 +18,15 @@ bool pw_calls_is_here(const void *function)
     return (uintptr_t)function >= (uintptr_t)__ehdr_start && (uintptr_t)function < (uintptr_t)_end;
 }
 
-static const void *base_of(const void *address)
-{
-    Dl_info info;
-
-    return dladdr(address, &info) ? info.dli_fbase : NULL;
-}
-
 static const void *program_base(void)
 {
     const struct link_map *map = NULL;
     void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     const void *base = NULL;
+    Dl_info info;
 
-    if (self && dlinfo(self, RTLD_DI_LINKMAP, (void *)&map) == 0)
-        base = base_of(map->l_ld);
+    if (self && dlinfo(self, RTLD_DI_LINKMAP, (void *)&map) == 0 && dladdr(map->l_ld, &info))
+        base = info.dli_fbase;
     if (self)
         dlclose(self);
     return base;
