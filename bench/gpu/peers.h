@@ -1,4 +1,4 @@
-/* Who packs and unpacks a subject, side by side. */
+/* What packs and unpacks a subject, side by side. */
 #ifndef PW_BENCH_GPU_PEERS_H
 #define PW_BENCH_GPU_PEERS_H
 
