@@ -33,6 +33,7 @@
 #pragma weak PMPI_Dist_graph_neighbors_count
 #pragma weak PMPI_Error_class
 #pragma weak PMPI_File_call_errhandler
+#pragma weak PMPI_File_get_atomicity
 #pragma weak PMPI_Finalized
 #pragma weak PMPI_Get_count
 #pragma weak PMPI_Get_count_c

@@ -438,6 +438,7 @@ def family_hook(call):
         values = [f".{field} = {'(void *)' * (p.role == 'buffer')}{p.name}" for field, p in zip(fields, call.params)]
         values += [f".{FLAGS[p.role]} = true" for p in call.params if p.role in FLAGS] + [".large = large"]
         values += [f".{writes} = true" for p in call.params if p.role == "buffer" and p.direction == "out"]
+        values += [".together = true"] * call.short.endswith("_all")
     params = ", ".join([p.declare_for_hook(1) for p in call.params] + ["bool large", "int *rc"])
     arguments = ", ".join([f"c->{field}" for field in fields] + [f"c->{large}"])
     return guarded(call.since, f"""\

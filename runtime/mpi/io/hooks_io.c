@@ -19,31 +19,25 @@
 #include "next.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
 /*
- * The views of open files, by handle, as far as they decide whether a buffer may be written or read as bytes. They are
+ * The views of open files, by handle, as far as they decide how a buffer may be written or read as bytes. They are
  * noted when the program sets them, because MPI_File_get_view makes datatypes, which takes as long as a short write. A
- * file that is not in the table has the view it was opened with, which is native and plain. Once a view could not be
+ * file that is not in the table has the view it was opened with: bytes, native and plain. Once a view could not be
  * noted, no view counts as native.
  */
 
-/* A view as a value of the table. NATIVE: the file holds the bytes as memory does. PLAIN: the file type is predefined,
- * so the view has no holes; the kind of any other one follows (pw_io_view_kind). */
-enum { NOTED = 1, NATIVE = 2, PLAIN = 4 };
+/* A view as a value of the table. NATIVE: the file holds the bytes as memory does. KINDS: pw_io_view_kind, which is 0
+ * if the view is plain. The size of its elementary type follows, from ELEMENT on. */
+enum { NATIVE = 1, KINDS = 2 * (PW_IO_VIEW_KINDS - 1), ELEMENT = 1 << 16 };
 
 /* Some view could not be noted: from then on no view counts as native. */
 static _Atomic bool is_lost;
 
 static pw_handle_table views = PW_HANDLE_TABLE;
-
-static bool is_predefined(MPI_Datatype type)
-{
-    pw_envelope envelope;
-
-    return pw_envelope_read(type, &envelope, NULL) == PW_OK && envelope.combiner == MPI_COMBINER_NAMED;
-}
 
 /* Returns the view of a file. A view that cannot be known is not native. */
 static uintptr_t view_of(MPI_File fh)
@@ -53,20 +47,21 @@ static uintptr_t view_of(MPI_File fh)
     if (is_lost || !pw_pending_is_seen())
         return 0;
     noted = (uintptr_t)pw_handle_table_find(&views, pw_file_key(fh));
-    return noted ? noted : NATIVE | PLAIN;
+    return noted ? noted : ELEMENT | NATIVE;
 }
 
 pw_verdict pw_hook_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                                  const char *datarep, MPI_Info info, int *rc)
 {
-    uintptr_t noted = NOTED;
+    uintptr_t noted;
+    int element = 0;
 
     *rc = pw_next.MPI_File_set_view(fh, disp, etype, filetype, datarep, info);
     if (*rc != MPI_SUCCESS)
         return PW_DONE;
-    noted |= !strcmp(datarep, "native") ? NATIVE : 0;
-    noted |= is_predefined(filetype) ? PLAIN : 2 * PLAIN * pw_io_view_kind(filetype);
-    if (pw_handle_table_insert(&views, pw_file_key(fh), (void *)noted) != PW_OK)
+    PMPI_Type_size(etype, &element);
+    noted = (uintptr_t)element * ELEMENT | (uintptr_t)pw_io_view_kind(filetype) * 2 | !strcmp(datarep, "native");
+    if (element <= 0 || pw_handle_table_insert(&views, pw_file_key(fh), (void *)noted) != PW_OK)
         is_lost = true;
     return PW_DONE;
 }
@@ -92,6 +87,43 @@ static int fail(MPI_File fh, pw_status status)
     return error;
 }
 
+/* The packed bytes of all objects, of which the staging may hold a piece. */
+static int64_t all_bytes(const pw_staging *s)
+{
+    return s->buffer.layout ? s->buffer.count * s->buffer.layout->size : s->buffer.bytes;
+}
+
+/* Returns the length of pieces that stay in the second-level cache, with what is read to fill them or written from
+ * them. */
+static int64_t cached_piece(void)
+{
+    long bytes = 0;
+
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return bytes > 0 ? bytes / 2 : 256 << 10;
+}
+
+/*
+ * Returns how many bytes of a described message are staged at a time. A long one goes in pieces, each of which is a
+ * call of MPI. So calls that other ranks make as often, and those of a file in atomic mode, are not cut. A piece ends
+ * between elements of the view, and inside an object only if the kernel moves parts of it.
+ */
+static int64_t piece_of(const pw_message *m, const pw_io_call *call, uintptr_t view)
+{
+    int64_t size = m->entry->size, piece = cached_piece();
+    int atomic = 0;
+
+    if (size <= piece)
+        piece -= piece % size;
+    if (piece >= m->buffer.bytes || m->buffer.place.kind != PW_PLACE_HOST || call->with_request || call->together ||
+        view & KINDS || piece % (int64_t)(view / ELEMENT) || !(size <= piece || m->entry->layout->parts) ||
+        PMPI_File_get_atomicity(call->fh, &atomic) != MPI_SUCCESS || atomic)
+        return m->buffer.bytes;
+    return piece;
+}
+
 /* Opens the staging buffer for a described message. A buffer that MPI cannot touch is written as the typemap says:
  * without Packwright no such files can exist. Where MPI converts elements, it would have to find them. */
 static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
@@ -100,14 +132,16 @@ static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_ve
     bool needed = pw_mirror_is_needed(m);
     pw_status status = PW_OK;
 
-    m->variant = (uint16_t)(2 * (view / PLAIN) + call->with_request);
     s->strategy = NULL;
     if (!needed && !(view & NATIVE && pw_io_type_is_plain(call->type)))
         return false;
+    m->buffer.bytes = piece_of(m, call, view);
+    /* Of plain views the kind is 0, and others have odd ones. */
+    m->variant = (uint16_t)((view & KINDS) + 4 * (m->buffer.bytes < m->cost_bytes) + call->with_request);
     if (!(view & NATIVE))
         status = PW_ERR_UNSUPPORTED;
     else if (pw_staging_open(s, m))
-        status = call->reads ? PW_OK : pw_staging_pack(s);
+        status = call->reads || all_bytes(s) > s->buffer.bytes ? PW_OK : pw_staging_pack(s);
     else if (needed)
         status = PW_ERR_NOMEM;
     if (status == PW_OK && pw_staging_is_open(s))
@@ -132,19 +166,52 @@ static bool open_staging(pw_staging *s, const pw_io_call *call, pw_verdict *verd
     return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 
-/* Calls MPI with the staging buffer in place of the program's. */
-static int call_with(const pw_staging *s, const pw_io_call *call)
+/* Calls MPI with `bytes` bytes of the staging buffer in place of the program's. */
+static int call_with(const pw_staging *s, const pw_io_call *call, int64_t bytes)
 {
     pw_io_call staged = *call;
 
     staged.buf = s->data;
-    staged.count = s->buffer.bytes;
+    staged.count = bytes;
     staged.type = MPI_BYTE;
-    staged.large = s->buffer.bytes > INT_MAX;
+    staged.large = bytes > INT_MAX;
     return staged.next(&staged);
 }
 
 /* ---- blocking ---------------------------------------------------------------------------------------------------- */
+
+static int call_once(pw_staging *s, const pw_io_call *call)
+{
+    int rc = call_with(s, call, s->buffer.bytes);
+
+    if (rc == MPI_SUCCESS && call->reads)
+        rc = fail(call->fh, pw_staging_unpack(s, pw_received_bytes(call->status)));
+    return rc;
+}
+
+/* Ends with the first piece that fails or is short, as one call for all of them does. */
+static int call_by_pieces(pw_staging *s, pw_io_call *call)
+{
+    int64_t all = all_bytes(s), done = 0, n, moved;
+    MPI_Offset element = (MPI_Offset)(view_of(call->fh) / ELEMENT);
+    int rc;
+
+    do {
+        n = all - done < s->buffer.bytes ? all - done : s->buffer.bytes;
+        if (!call->reads)
+            pw_layout_pack_part(s->buffer.layout, s->buffer.base, done, done + n, s->data);
+        rc = call_with(s, call, n);
+        moved = rc == MPI_SUCCESS ? pw_received_bytes(call->status) : 0;
+        if (moved < 0 || moved > n)
+            moved = 0;
+        if (call->reads)
+            pw_layout_unpack_part(s->buffer.layout, s->buffer.base, done, done + moved, s->data);
+        done += moved;
+        call->offset += n / element;
+    } while (moved == n && done < all);
+    PMPI_Status_set_elements_x(call->status, MPI_BYTE, done);
+    return rc;
+}
 
 static pw_verdict carry_out_now(pw_io_call *call, int *rc)
 {
@@ -156,9 +223,7 @@ static pw_verdict carry_out_now(pw_io_call *call, int *rc)
         return verdict;
     if (call->status == MPI_STATUS_IGNORE)
         call->status = &own;
-    *rc = call_with(&s, call);
-    if (*rc == MPI_SUCCESS && call->reads)
-        *rc = fail(call->fh, pw_staging_unpack(&s, pw_received_bytes(call->status)));
+    *rc = all_bytes(&s) > s.buffer.bytes ? call_by_pieces(&s, call) : call_once(&s, call);
     pw_staging_close(&s);
     return PW_DONE;
 }
@@ -197,7 +262,7 @@ static pw_verdict carry_out_later(const pw_io_call *call, int *rc)
         return verdict;
     }
     op->pending = (pw_pending){.ops = call->reads ? &read_ops : &write_ops, .comm = MPI_COMM_NULL};
-    *rc = call_with(&op->staging, call);
+    *rc = call_with(&op->staging, call, op->staging.buffer.bytes);
     if (*rc == MPI_SUCCESS)
         pw_pending_track(*call->request, &op->pending);
     else

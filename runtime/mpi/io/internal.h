@@ -25,6 +25,7 @@ struct pw_io_call {
     MPI_Status *status;   /* of calls that block */
     bool with_request;    /* MPI may do the work after the call */
     MPI_Request *request; /* if with_request */
+    bool together;        /* all ranks of the file make the call */
     bool large;
 };
 
@@ -43,8 +44,9 @@ pw_verdict pw_io_carry_out(pw_io_call *call, int *rc);
  * hundred nanoseconds for each constructor. */
 bool pw_io_type_is_plain(MPI_Datatype type);
 
-/* Tells views apart that MPIs may treat differently, by the bounds of their file type: a number below 1 << 11. Ranks
- * that divide an array alike get the same one. */
+/* Tells views apart that MPIs may treat differently, by the bounds of their file type. Ranks that divide an array alike
+ * get the same odd number. 0: the view is plain, as its file type is predefined. */
+enum { PW_IO_VIEW_KINDS = 1 << 12 };
 unsigned pw_io_view_kind(MPI_Datatype filetype);
 
 #endif

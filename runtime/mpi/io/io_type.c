@@ -65,14 +65,17 @@ bool pw_io_type_is_plain(MPI_Datatype type)
 /* In arrays that are divided along their last dimension, the gap at the end tells the length of blocks. */
 unsigned pw_io_view_kind(MPI_Datatype filetype)
 {
+    pw_envelope envelope;
     bounds b;
     uint64_t kind = 0;
 
+    if (pw_envelope_read(filetype, &envelope, NULL) == PW_OK && envelope.combiner == MPI_COMBINER_NAMED)
+        return 0;
     if (read_bounds(filetype, &b)) {
         MPI_Count parts[] = {b.size, b.extent, b.extent - b.true_extent};
 
         for (int i = 0; i < 3; i++)
             kind = kind << 8 | (parts[i] > 0 ? pw_site_size(parts[i]) : 0);
     }
-    return (unsigned)(pw_handle_hash(kind) >> (64 - 11));
+    return (unsigned)(pw_handle_hash(kind) >> (64 - 12)) | 1;
 }

@@ -20,7 +20,7 @@ const pw_strategy pw_strategy_native = {.take = NULL};
 
 static pw_pool_side side_of(const pw_staging *s)
 {
-    return s->role == PW_RECV ? PW_POOL_OWN : PW_POOL_OUTBOUND;
+    return s->role == PW_RECV || s->kind == PW_CALL_IO ? PW_POOL_OWN : PW_POOL_OUTBOUND;
 }
 
 static bool is_collective(const pw_staging *s)

@@ -295,7 +295,8 @@ void pw_message_count(const pw_message *m, pw_strategy_id id)
         atomic_fetch_add_explicit(&choices->used[of][id][PW_SEND], 1, memory_order_relaxed);
     if (m->role != PW_SEND)
         atomic_fetch_add_explicit(&choices->used[of][id][PW_RECV], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&choices->moved, m->buffer.bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&choices->moved, m->kind == PW_CALL_IO ? m->cost_bytes : m->buffer.bytes,
+                              memory_order_relaxed);
 }
 
 /* A pair of layouts is joined when it comes back: that takes as long as some calls gain, and programs make types that
