@@ -189,26 +189,28 @@ static int call_once(pw_staging *s, const pw_io_call *call)
     return rc;
 }
 
-/* Ends with the first piece that fails or is short, as one call for all of them does. */
+/* A short write ends the call, as a failure does. A short read does not, since at the end of a file MPIs move file
+ * pointers unlike: the rest is asked for, and not used. */
 static int call_by_pieces(pw_staging *s, pw_io_call *call)
 {
-    int64_t all = all_bytes(s), done = 0, n, moved;
+    int64_t all = all_bytes(s), done = 0, first = 0, n, moved;
     MPI_Offset element = (MPI_Offset)(view_of(call->fh) / ELEMENT);
     int rc;
 
     do {
-        n = all - done < s->buffer.bytes ? all - done : s->buffer.bytes;
+        n = all - first < s->buffer.bytes ? all - first : s->buffer.bytes;
         if (!call->reads)
-            pw_layout_pack_part(s->buffer.layout, s->buffer.base, done, done + n, s->data);
+            pw_layout_pack_part(s->buffer.layout, s->buffer.base, first, first + n, s->data);
         rc = call_with(s, call, n);
-        moved = rc == MPI_SUCCESS ? pw_received_bytes(call->status) : 0;
+        moved = rc == MPI_SUCCESS && done == first ? pw_received_bytes(call->status) : 0;
         if (moved < 0 || moved > n)
             moved = 0;
         if (call->reads)
-            pw_layout_unpack_part(s->buffer.layout, s->buffer.base, done, done + moved, s->data);
+            pw_layout_unpack_part(s->buffer.layout, s->buffer.base, first, first + moved, s->data);
         done += moved;
+        first += n;
         call->offset += n / element;
-    } while (moved == n && done < all);
+    } while (rc == MPI_SUCCESS && (call->reads || done == first) && first < all);
     PMPI_Status_set_elements_x(call->status, MPI_BYTE, done);
     return rc;
 }

@@ -18,7 +18,7 @@ char *test_file_path(const char *name)
 
 static unsigned char *bytes_of(const char *path, ssize_t *length)
 {
-    enum { MOST = 8 << 20 };
+    enum { MOST = 16 << 20 };
     unsigned char *bytes = malloc(MOST);
     int fd = open(path, O_RDONLY);
 
