@@ -87,12 +87,6 @@ static int fail(MPI_File fh, pw_status status)
     return error;
 }
 
-/* The packed bytes of all objects, of which the staging may hold a piece. */
-static int64_t all_bytes(const pw_staging *s)
-{
-    return s->buffer.layout ? s->buffer.count * s->buffer.layout->size : s->buffer.bytes;
-}
-
 /* Returns the length of pieces that stay in the second-level cache, with what is read to fill them or written from
  * them. */
 static int64_t cached_piece(void)
@@ -110,7 +104,7 @@ static int64_t cached_piece(void)
  * call of MPI. So calls that other ranks make as often, and those of a file in atomic mode, are not cut. A piece ends
  * between elements of the view, and inside an object only if the kernel moves parts of it.
  */
-static int64_t piece_of(const pw_message *m, const pw_io_call *call, uintptr_t view)
+static int64_t piece_of(const pw_message *m, const pw_io_call *call)
 {
     int64_t size = m->entry->size, piece = cached_piece();
     int atomic = 0;
@@ -118,30 +112,44 @@ static int64_t piece_of(const pw_message *m, const pw_io_call *call, uintptr_t v
     if (size <= piece)
         piece -= piece % size;
     if (piece >= m->buffer.bytes || m->buffer.place.kind != PW_PLACE_HOST || call->with_request || call->together ||
-        view & KINDS || piece % (int64_t)(view / ELEMENT) || !(size <= piece || m->entry->layout->parts) ||
+        call->view & KINDS || piece % (int64_t)(call->view / ELEMENT) || !(size <= piece || m->entry->layout->parts) ||
         PMPI_File_get_atomicity(call->fh, &atomic) != MPI_SUCCESS || atomic)
         return m->buffer.bytes;
     return piece;
 }
 
-/* Opens the staging buffer for a described message. A buffer that MPI cannot touch is written as the typemap says:
- * without Packwright no such files can exist. Where MPI converts elements, it would have to find them. */
-static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_verdict *verdict, int *rc)
+/*
+ * Opens the staging buffer of a call, for all of the message or a piece, and packs into it what a write needs that is
+ * not cut. Returns false if there is no staging buffer: the hook then returns *verdict, with *rc set. A buffer that MPI
+ * cannot touch is written as the typemap says: without Packwright no such files can exist. Where MPI converts elements,
+ * it would have to find them.
+ */
+static bool open_staging(pw_staging *s, pw_io_call *call, pw_verdict *verdict, int *rc)
 {
-    uintptr_t view = view_of(call->fh);
-    bool needed = pw_mirror_is_needed(m);
+    pw_note_use use = {.buf = call->buf, .count = call->count, .role = PW_SEND, .times = 1};
+    pw_message m = {.kind = PW_CALL_IO,
+                    .role = call->reads ? PW_RECV : PW_SEND,
+                    .entry = pw_registry_use(call->type, use),
+                    .buffer = {.base = call->buf, .count = call->count}};
     pw_status status = PW_OK;
+    bool needed;
 
     s->strategy = NULL;
-    if (!needed && !(view & NATIVE && pw_io_type_is_plain(call->type)))
+    *verdict = PW_PASS;
+    if (!m.entry || call->fh == MPI_FILE_NULL || !pw_message_describe(&m))
         return false;
-    m->buffer.bytes = piece_of(m, call, view);
+    call->view = view_of(call->fh);
+    needed = pw_mirror_is_needed(&m);
+    if (!needed && !(call->view & NATIVE && pw_io_type_is_plain(call->type)))
+        return false;
+    call->bytes = m.buffer.bytes;
+    m.buffer.bytes = piece_of(&m, call);
     /* Of plain views the kind is 0, and others have odd ones. */
-    m->variant = (uint16_t)((view & KINDS) + 4 * (m->buffer.bytes < m->cost_bytes) + call->with_request);
-    if (!(view & NATIVE))
+    m.variant = (uint16_t)((call->view & KINDS) + 4 * (m.buffer.bytes < call->bytes) + call->with_request);
+    if (!(call->view & NATIVE))
         status = PW_ERR_UNSUPPORTED;
-    else if (pw_staging_open(s, m))
-        status = call->reads || all_bytes(s) > s->buffer.bytes ? PW_OK : pw_staging_pack(s);
+    else if (pw_staging_open(s, &m))
+        status = call->reads || m.buffer.bytes < call->bytes ? PW_OK : pw_staging_pack(s);
     else if (needed)
         status = PW_ERR_NOMEM;
     if (status == PW_OK && pw_staging_is_open(s))
@@ -150,20 +158,6 @@ static bool open_for(pw_staging *s, pw_message *m, const pw_io_call *call, pw_ve
     *verdict = status == PW_OK ? PW_PASS : PW_DONE;
     *rc = fail(call->fh, status);
     return false;
-}
-
-/* Opens the staging buffer of a call, and packs into it what a write needs. Returns false if there is no staging
- * buffer: the hook then returns *verdict, with *rc set. */
-static bool open_staging(pw_staging *s, const pw_io_call *call, pw_verdict *verdict, int *rc)
-{
-    pw_note_use use = {.buf = call->buf, .count = call->count, .role = PW_SEND, .times = 1};
-    pw_message m = {.kind = PW_CALL_IO,
-                    .role = call->reads ? PW_RECV : PW_SEND,
-                    .entry = pw_registry_use(call->type, use),
-                    .buffer = {.base = call->buf, .count = call->count}};
-
-    *verdict = PW_PASS;
-    return m.entry && call->fh != MPI_FILE_NULL && pw_message_describe(&m) && open_for(s, &m, call, verdict, rc);
 }
 
 /* Calls MPI with `bytes` bytes of the staging buffer in place of the program's. */
@@ -193,24 +187,21 @@ static int call_once(pw_staging *s, const pw_io_call *call)
  * pointers unlike: the rest is asked for, and not used. */
 static int call_by_pieces(pw_staging *s, pw_io_call *call)
 {
-    int64_t all = all_bytes(s), done = 0, first = 0, n, moved;
-    MPI_Offset element = (MPI_Offset)(view_of(call->fh) / ELEMENT);
+    int64_t done = 0, first = 0, n, moved;
     int rc;
 
     do {
-        n = all - first < s->buffer.bytes ? all - first : s->buffer.bytes;
+        n = call->bytes - first < s->buffer.bytes ? call->bytes - first : s->buffer.bytes;
         if (!call->reads)
             pw_layout_pack_part(s->buffer.layout, s->buffer.base, first, first + n, s->data);
         rc = call_with(s, call, n);
         moved = rc == MPI_SUCCESS && done == first ? pw_received_bytes(call->status) : 0;
-        if (moved < 0 || moved > n)
-            moved = 0;
-        if (call->reads)
+        if (call->reads && moved <= n)
             pw_layout_unpack_part(s->buffer.layout, s->buffer.base, first, first + moved, s->data);
-        done += moved;
+        done += moved > 0 ? moved : 0;
         first += n;
-        call->offset += n / element;
-    } while (rc == MPI_SUCCESS && (call->reads || done == first) && first < all);
+        call->offset += n / (MPI_Offset)(call->view / ELEMENT);
+    } while (rc == MPI_SUCCESS && (call->reads || done == first) && first < call->bytes);
     PMPI_Status_set_elements_x(call->status, MPI_BYTE, done);
     return rc;
 }
@@ -225,7 +216,7 @@ static pw_verdict carry_out_now(pw_io_call *call, int *rc)
         return verdict;
     if (call->status == MPI_STATUS_IGNORE)
         call->status = &own;
-    *rc = all_bytes(&s) > s.buffer.bytes ? call_by_pieces(&s, call) : call_once(&s, call);
+    *rc = s.buffer.bytes < call->bytes ? call_by_pieces(&s, call) : call_once(&s, call);
     pw_staging_close(&s);
     return PW_DONE;
 }
@@ -239,9 +230,7 @@ typedef struct io_op {
 
 static int complete_read(pw_pending *p, const MPI_Status *status)
 {
-    io_op *op = (io_op *)p;
-
-    return pw_mpi_error(pw_staging_unpack(&op->staging, pw_received_bytes(status)));
+    return pw_received_unpack(&((io_op *)p)->staging, status);
 }
 
 static void destroy(pw_pending *p)
@@ -252,7 +241,7 @@ static void destroy(pw_pending *p)
     pw_pool_give(op, sizeof *op);
 }
 
-static pw_verdict carry_out_later(const pw_io_call *call, int *rc)
+static pw_verdict carry_out_later(pw_io_call *call, int *rc)
 {
     static const pw_pending_ops read_ops = {.complete = complete_read, .destroy = destroy, .uncancellable = true};
     static const pw_pending_ops write_ops = {.destroy = destroy, .uncancellable = true};

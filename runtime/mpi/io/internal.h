@@ -27,6 +27,8 @@ struct pw_io_call {
     MPI_Request *request; /* if with_request */
     bool together;        /* all ranks of the file make the call */
     bool large;
+    uintptr_t view; /* of the file, and the bytes of the message: found by hooks_io.c */
+    int64_t bytes;
 };
 
 /* What the hooks of these calls do, which are generated (runtime/mpi/api). */
