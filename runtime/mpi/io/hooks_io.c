@@ -1,7 +1,7 @@
 /*
- * The hooks of MPI-IO. MPI may get a staging buffer in place of the buffer in memory, and reads or writes it as bytes.
- * MPI handles the file: views, pointers and their units, collective buffering. Each rank of
- * a collective call decides for itself. A read unpacks as many bytes as its status reports: at the end of a file, both
+ * The hooks of MPI-IO. MPI may get a staging buffer in place of the buffer in memory, and reads or writes it as bytes,
+ * all at once or in pieces. MPI handles the file: views, pointers and their units, collective buffering. Each rank of a
+ * collective call decides for itself. A read unpacks as many bytes as its status reports: at the end of a file, both
  * MPIs write so much of a contiguous buffer, ROMIO sometimes with bytes that were not in the file.
  *
  * Files with another representation than "native" are left to MPI, which converts element by element. With a buffer
