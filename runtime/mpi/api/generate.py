@@ -63,7 +63,7 @@ FAMILIES = {"transfer": ("pw_transfer", "pw_transfer_call", "gets",
                           "target_count": "count", "target_datatype": "type"}),
             "file": ("pw_io_call", "pw_io_carry_out", "reads", {"datatype": "type"})}
 # Fields of these that are true for calls that have a parameter of the role.
-FLAGS = {"op": "accumulates", "request": "with_request"}
+FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/one_sided/past.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.

@@ -100,20 +100,28 @@ static int64_t cached_piece(void)
 }
 
 /*
- * Returns how many bytes of a described message are staged at a time. A long one goes in pieces, each of which is a
- * call of MPI. So calls that other ranks make as often, and those of a file in atomic mode, are not cut. A piece ends
- * between elements of the view, and inside an object only if the kernel moves parts of it.
+ * Whether a call may become several: no other rank makes it as often, the file is not in atomic mode, and no other
+ * thread moves the file pointer in between.
  */
+static bool may_be_cut(const pw_io_call *call)
+{
+    int atomic = 1, threads = MPI_THREAD_SINGLE;
+
+    return !call->with_request && !call->together && PMPI_File_get_atomicity(call->fh, &atomic) == MPI_SUCCESS &&
+           !atomic &&
+           (call->has_offset || (PMPI_Query_thread(&threads) == MPI_SUCCESS && threads != MPI_THREAD_MULTIPLE));
+}
+
+/* Returns how many bytes of a described message are staged at a time. A piece of a long one ends between elements of a
+ * plain view, and inside an object only if the kernel moves parts of it. */
 static int64_t piece_of(const pw_message *m, const pw_io_call *call)
 {
     int64_t size = m->entry->size, piece = cached_piece();
-    int atomic = 0;
 
     if (size <= piece)
         piece -= piece % size;
-    if (piece >= m->buffer.bytes || m->buffer.place.kind != PW_PLACE_HOST || call->with_request || call->together ||
-        call->view & KINDS || piece % (int64_t)(call->view / ELEMENT) || !(size <= piece || m->entry->layout->parts) ||
-        PMPI_File_get_atomicity(call->fh, &atomic) != MPI_SUCCESS || atomic)
+    if (piece >= m->buffer.bytes || m->buffer.place.kind != PW_PLACE_HOST || call->view & KINDS ||
+        piece % (int64_t)(call->view / ELEMENT) || !(size <= piece || m->entry->layout->parts) || !may_be_cut(call))
         return m->buffer.bytes;
     return piece;
 }

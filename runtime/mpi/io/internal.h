@@ -18,7 +18,8 @@ struct pw_io_call {
     bool reads;                       /* MPI writes the buffer; otherwise it reads it */
     int (*next)(const pw_io_call *c); /* calls the next function with the arguments in `c` */
     MPI_File fh;
-    MPI_Offset offset; /* of calls that have one */
+    bool has_offset; /* otherwise the call begins at the file pointer */
+    MPI_Offset offset;
     void *buf;
     MPI_Count count;
     MPI_Datatype type;

@@ -1,6 +1,7 @@
 /*
  * Files that are written and read in pieces: whole, short, failing, in every kind of view and in atomic mode. Each rank
  * has two files of its own for what it does alone: one by MPI_ and one by PMPI_. Must run with all messages packed.
+ * With an argument, threads may call MPI at the same time.
  */
 #include "tests/mpi/io/files.h"
 #include "tests/mpi/support/count_calls.h"
@@ -14,6 +15,7 @@
 enum { ROW = 1000, STRIDE = 1024, ROWS = 2601, SMALL = 1000, BYTES = ROW * ROWS };
 
 static int rank;
+static bool has_threads; /* MPI_THREAD_MULTIPLE */
 
 /* ---- types, views and calls -------------------------------------------------------------------------------------- */
 
@@ -181,14 +183,14 @@ static void check_transfer(const files *f, shape s, view v, way how, bool atomic
         test_buffer_fill(&buffers[i], 3);
     }
     for (int reads = 0; reads < 2; reads++) {
-        bool cut = s != TWO_REGIONS && (v == OPENED || v == DOUBLES) && !atomic;
+        bool cut = s != TWO_REGIONS && (v == OPENED || v == DOUBLES) && !atomic && !(how == POINTER && has_threads);
         int rc[2];
 
         t.reads = reads;
         writes = 0;
         t.buf = buffers[0].origin;
         rc[0] = MPI_carry_out(f->ours, &t, &status[0]);
-        CHECK(reads || how != AT || (cut ? writes > 1 : writes == 1), "%s: %d calls of MPI", what, writes);
+        CHECK(reads || how == LATER || (cut ? writes > 1 : writes == 1), "%s: %d calls of MPI", what, writes);
         t.buf = buffers[1].origin;
         rc[1] = PMPI_carry_out(f->theirs, &t, &status[1]);
         CHECK(rc[0] == MPI_SUCCESS && rc[1] == MPI_SUCCESS && bytes_of(&status[0]) == BYTES &&
@@ -330,18 +332,20 @@ static void check_failing(way how)
     MPI_Type_free(&t.type);
 }
 
-static void check_all(void)
+int main(int argc, char **argv)
 {
+    int provided, rc;
+
+    MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    has_threads = provided == MPI_THREAD_MULTIPLE;
     count_before_write = count_write;
     check_transfers();
     check_together();
     check_short_reads();
     check_failing(AT);
     check_failing(POINTER);
-}
-
-int main(int argc, char **argv)
-{
-    return test_run(&argc, &argv, check_all);
+    rc = test_result();
+    MPI_Finalize();
+    return rc;
 }

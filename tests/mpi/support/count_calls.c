@@ -54,6 +54,13 @@ int MPI_Put(const void *buf, int count, MPI_Datatype datatype, int target, MPI_A
     return PMPI_Put(buf, count, datatype, target, disp, target_count, target_datatype, win);
 }
 
+int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    if (count_before_write)
+        count_before_write(datatype);
+    return PMPI_File_write(fh, buf, count, datatype, status);
+}
+
 int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count, MPI_Datatype datatype,
                       MPI_Status *status)
 {
