@@ -91,11 +91,8 @@ static int fail(MPI_File fh, pw_status status)
  * them. */
 static int64_t cached_piece(void)
 {
-    long bytes = 0;
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0: not known */
 
-#ifdef _SC_LEVEL2_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
     return bytes > 0 ? bytes / 2 : 256 << 10;
 }
 
@@ -182,15 +179,6 @@ static int call_with(const pw_staging *s, const pw_io_call *call, int64_t bytes)
 
 /* ---- blocking ---------------------------------------------------------------------------------------------------- */
 
-static int call_once(pw_staging *s, const pw_io_call *call)
-{
-    int rc = call_with(s, call, s->buffer.bytes);
-
-    if (rc == MPI_SUCCESS && call->reads)
-        rc = fail(call->fh, pw_staging_unpack(s, pw_received_bytes(call->status)));
-    return rc;
-}
-
 /* A short write ends the call, as a failure does. A short read does not, since at the end of a file MPIs move file
  * pointers unlike: the rest is asked for, and not used. */
 static int call_by_pieces(pw_staging *s, pw_io_call *call)
@@ -224,7 +212,13 @@ static pw_verdict carry_out_now(pw_io_call *call, int *rc)
         return verdict;
     if (call->status == MPI_STATUS_IGNORE)
         call->status = &own;
-    *rc = s.buffer.bytes < call->bytes ? call_by_pieces(&s, call) : call_once(&s, call);
+    if (s.buffer.bytes < call->bytes) {
+        *rc = call_by_pieces(&s, call);
+    } else {
+        *rc = call_with(&s, call, call->bytes);
+        if (*rc == MPI_SUCCESS && call->reads)
+            *rc = fail(call->fh, pw_staging_unpack(&s, pw_received_bytes(call->status)));
+    }
     pw_staging_close(&s);
     return PW_DONE;
 }
