@@ -100,13 +100,16 @@ static PW_NATIVE_INLINE bool uniform_is_native(const pw_side *side, const pw_ent
  * with, so that the next one like it needs no look at each type. Calls that share a hash by chance are left to MPI,
  * too, which is right for all of them. The rules are those of single messages (runtime/mpi/strategy/is_native.h).
  */
-enum { SETTLED_BITS = 3, MOST_USES = 16 };
+enum { SETTLED_BITS = 3, MOST_SITES = 16 };
 
 typedef struct settled_call {
     uint64_t hash;
     unsigned deaths;
-    int n;                     /* uses of sites that leave the call to MPI; above MOST_USES: it is not remembered */
-    pw_site *sites[MOST_USES]; /* of each use */
+    int n; /* sites that leave the call to MPI; above MOST_SITES: it is not remembered */
+    struct {
+        pw_site *site;
+        int64_t uses;
+    } of[MOST_SITES];
 } settled_call;
 
 static _Thread_local settled_call settled[1 << SETTLED_BITS];
@@ -114,32 +117,43 @@ static _Thread_local settled_call settled[1 << SETTLED_BITS];
 /* Returns whether there is a site that leaves the call to MPI. `call`: NULL if it is not to be remembered. */
 static bool note_use(settled_call *call, pw_site *site)
 {
-    if (site && call && call->n++ < MOST_USES)
-        call->sites[call->n - 1] = site;
-    return site;
+    int i = 0;
+
+    if (!site || !call)
+        return site;
+    while (i < call->n && i < MOST_SITES && call->of[i].site != site)
+        i++;
+    if (i == call->n)
+        call->n++;
+    if (i < MOST_SITES) {
+        call->of[i].site = site;
+        call->of[i].uses++;
+    }
+    return true;
 }
 
 /* Counts the uses of a call that is left to MPI again. False: one of its sites must be asked. */
 static bool is_again(const settled_call *call)
 {
     for (int i = 0; i < call->n; i++)
-        if (!pw_site_keeps(call->sites[i], pw_way_left, call->n))
+        if (!pw_site_keeps(call->of[i].site, pw_way_left, call->of[i].uses))
             return false;
     for (int i = 0; i < call->n; i++)
-        pw_site_passes(call->sites[i], 1);
+        pw_site_passes(call->of[i].site, call->of[i].uses);
     return true;
 }
 
-/* With constants for how wide the arrays are. */
+/* With constants for how wide the arrays are. A block's part does not wait for that of the one before. */
 static PW_NATIVE_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks, bool wide_counts, bool wide_displs)
 {
     pw_counts counts = {side->counts.at, wide_counts};
     pw_displs displs = {side->displs.at, wide_displs};
-    uint64_t hash = (uintptr_t)side->buf;
+    uint64_t hash = (uintptr_t)side->buf, factor = 1;
 
     for (int i = 0; i < blocks; i++)
-        hash = pw_handle_hash((hash ^ hash >> 29) + pw_type_key(side->types[i]) +
-                              ((uint64_t)pw_count_at(counts, i) << 20) + 5 * (uint64_t)pw_displ_at(displs, i));
+        hash += (pw_type_key(side->types[i]) + ((uint64_t)pw_count_at(counts, i) << 20) +
+                 5 * (uint64_t)pw_displ_at(displs, i)) *
+                (factor = pw_handle_hash(factor));
     return hash;
 }
 
@@ -293,7 +307,7 @@ static __attribute__((noinline)) bool look(pw_collective_family family, sides s,
     if (!side_is_native(&s.send, blocks.send, blocks.absent_send, kind, &now) ||
         !side_is_native(&s.recv, blocks.recv, blocks.absent_recv, kind, &now))
         return false;
-    if (now.n <= MOST_USES)
+    if (now.n <= MOST_SITES)
         *kept = now;
     return true;
 }
