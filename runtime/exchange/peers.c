@@ -4,8 +4,8 @@
  */
 #include "runtime/exchange/peers.h"
 
+#include "base/handle_table.h"
 #include "base/log.h"
-#include "runtime/engine/memory/handle_table.h"
 #include "runtime/exchange/late.h"
 
 #include <dirent.h>

@@ -10,7 +10,7 @@
 #ifndef PW_RUNTIME_COMMUNICATOR_H
 #define PW_RUNTIME_COMMUNICATOR_H
 
-#include "runtime/engine/memory/handle_table.h"
+#include "base/handle_table.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 

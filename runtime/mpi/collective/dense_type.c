@@ -3,7 +3,7 @@
  */
 #include "runtime/mpi/collective/dense_type.h"
 
-#include "runtime/engine/memory/handle_table.h"
+#include "base/handle_table.h"
 
 #include <limits.h>
 #include <pthread.h>

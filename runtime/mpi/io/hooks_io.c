@@ -7,8 +7,8 @@
  * Files with another representation than "native" are left to MPI, which converts element by element. With a buffer
  * that MPI cannot touch the call then fails.
  */
+#include "base/handle_table.h"
 #include "frontend/mpi/contents.h"
-#include "runtime/engine/memory/handle_table.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/io/internal.h"

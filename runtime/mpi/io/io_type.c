@@ -5,8 +5,8 @@
  */
 #include "runtime/mpi/io/internal.h"
 
+#include "base/handle_table.h"
 #include "frontend/mpi/contents.h"
-#include "runtime/engine/memory/handle_table.h"
 
 /* Types with more parts than this are left to MPI. */
 enum { PARTS = 64 };

@@ -7,7 +7,7 @@
 #include "runtime/mpi/one_sided/internal.h"
 
 #include "base/env.h"
-#include "runtime/engine/memory/handle_table.h"
+#include "base/handle_table.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/one_sided/rma.h"

@@ -16,13 +16,12 @@
  * request. If the program frees the request of an unfinished operation, the operation becomes an orphan and keeps MPI's
  * request alive. Some thread that leaves a wrapped call settles it, at the latest in MPI_Finalize.
  *
- * Thread safe: operations are spread over locks by handle (runtime/engine/memory/pending_table.h), held for a few
- * instructions.
+ * Thread safe: operations are spread over locks by handle (base/pending_table.h), held for a few instructions.
  */
 #ifndef PW_RUNTIME_PENDING_H
 #define PW_RUNTIME_PENDING_H
 
-#include "runtime/engine/memory/pending_table.h"
+#include "base/pending_table.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 

@@ -19,8 +19,8 @@
 #ifndef PW_RUNTIME_NOTED_H
 #define PW_RUNTIME_NOTED_H
 
+#include "base/handle_table.h"
 #include "runtime/engine/gpu/memory.h"
-#include "runtime/engine/memory/handle_table.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/role.h"
 

@@ -4,7 +4,7 @@
  */
 #include "runtime/mpi/types/origin.h"
 
-#include "runtime/engine/memory/handle_table.h"
+#include "base/handle_table.h"
 
 /* The singleton. */
 static pw_handle_table origins = PW_HANDLE_TABLE;

@@ -1,8 +1,8 @@
 /* The two hashes by which the last types are known again: of how a type was constructed, and of how it looks. */
 #include "runtime/mpi/types/internal.h"
 
+#include "base/handle_table.h"
 #include "runtime/choice/site.h"
-#include "runtime/engine/memory/handle_table.h"
 
 /* ---- how a type was constructed ---------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * under a lock. A node stays in its list when its key goes, for the next key there, so a reader never touches freed
  * memory.
  */
-#include "runtime/engine/memory/handle_table.h"
+#include "base/handle_table.h"
 
 #include <stdlib.h>
 

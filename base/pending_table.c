@@ -3,7 +3,7 @@
  * changes only under its lock; a look at an empty bucket takes none. A claimed node stays in its chain, hidden from
  * other threads.
  */
-#include "runtime/engine/memory/pending_table.h"
+#include "base/pending_table.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -7,8 +7,8 @@
  * remove it. A thread that looks for a key must have got that key, directly or not, from the thread that inserted its
  * node.
  */
-#ifndef PW_RUNTIME_PENDING_TABLE_H
-#define PW_RUNTIME_PENDING_TABLE_H
+#ifndef PW_BASE_PENDING_TABLE_H
+#define PW_BASE_PENDING_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  * A key that goes leaves its slot in the rest to the next key of the same list. A reader that looks for a key which
  * nobody adds or removes meanwhile gets its value, whatever is done with other keys.
  */
-#ifndef PW_RUNTIME_HANDLE_TABLE_H
-#define PW_RUNTIME_HANDLE_TABLE_H
+#ifndef PW_BASE_HANDLE_TABLE_H
+#define PW_BASE_HANDLE_TABLE_H
 
 #include "base/status.h"
 

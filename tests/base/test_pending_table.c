@@ -1,5 +1,5 @@
-/* Unit test of runtime/engine/memory/pending_table: against a plain list, and claims beside claims. */
-#include "runtime/engine/memory/pending_table.h"
+/* Unit test of base/pending_table: against a plain list, and claims beside claims. */
+#include "base/pending_table.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Unit test of runtime/engine/memory/handle_table: against a plain array, and readers beside writers. */
-#include "runtime/engine/memory/handle_table.h"
+/* Unit test of base/handle_table: against a plain array, and readers beside writers. */
+#include "base/handle_table.h"
 
 #include <pthread.h>
 #include <setjmp.h>
