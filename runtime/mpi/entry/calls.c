@@ -4,14 +4,15 @@
  */
 #include "runtime/mpi/entry/calls.h"
 
+#include "runtime/mpi/entry/gate.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Where the linker has put this library: asking the loader for the object of an address reads all symbols of it. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char _end[] __attribute__((visibility("hidden")));
+extern PW_HIDDEN const char __ehdr_start[], _end[];
 
 bool pw_calls_is_here(const void *function)
 {

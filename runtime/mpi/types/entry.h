@@ -5,6 +5,7 @@
 #include "runtime/choice/site.h"
 #include "runtime/choice/way.h"
 #include "runtime/engine/layout/layout.h"
+#include "runtime/mpi/entry/gate.h"
 
 #include <stdatomic.h>
 
@@ -55,9 +56,8 @@ typedef struct pw_entry {
     struct pw_built *built;       /* malloc'ed; how the types were made (stats/built.c). NULL: nobody has asked */
 } pw_entry;
 
-/* The one entry of all types that are left to MPI wherever their buffers are. Hidden, so that it is addressed directly.
- */
-extern __attribute__((visibility("hidden"))) pw_entry pw_entry_left_to_mpi;
+/* The one entry of all types that are left to MPI wherever their buffers are. */
+extern PW_HIDDEN pw_entry pw_entry_left_to_mpi;
 
 static inline __attribute__((always_inline)) bool pw_entry_is_left(const pw_entry *entry)
 {
