@@ -63,13 +63,6 @@ void pw_block_staging_close(pw_block_staging *b);
  * what is open. */
 pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side);
 
-/* Whether the blocks of a side are staged so that each of them may be unpacked as it comes. `device`: they lie in GPU
- * memory. */
-static inline bool pw_block_staging_may_expect(const pw_side *side, bool device)
-{
-    return device && side->use == PW_USE_WRITE && side->channel;
-}
-
 static inline pw_run *pw_block_staging_runs(pw_block_staging *b)
 {
     return b->many ? b->many : &b->one;

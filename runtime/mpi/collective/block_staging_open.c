@@ -212,6 +212,13 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
     return status;
 }
 
+/* Whether the blocks of a side are staged so that each of them may be unpacked as it comes. `device`: they lie in GPU
+ * memory. */
+static bool may_expect(const pw_side *side, bool device)
+{
+    return device && side->use == PW_USE_WRITE && side->channel;
+}
+
 /* Makes one block of equal ones that are all used alike, and need not be apart. Returns whether it has, and found out
  * about that block. */
 static bool join_blocks(pw_side *side, known *k)
@@ -223,7 +230,7 @@ static bool join_blocks(pw_side *side, known *k)
     if (side->form != PW_SIDE_EQUAL || side->own >= 0 || side->absent)
         return false;
     k->how = handling_of(side, 0, &k->m);
-    if (k->how != IS_STAGED || pw_block_staging_may_expect(side, is_device(&k->m)) ||
+    if (k->how != IS_STAGED || may_expect(side, is_device(&k->m)) ||
         __builtin_mul_overflow(b->count, (MPI_Count)side->blocks, &count) ||
         __builtin_mul_overflow(b->bytes, (int64_t)side->blocks, &bytes))
         return false;
@@ -427,7 +434,7 @@ static pw_status open_blocks(pw_block_staging *b, pw_side *side, tally *t)
         status = take_whole(b, side, t, is_typed(side) ? t->staged : side->blocks);
     if (status != PW_OK)
         return status;
-    b->is_apart = pw_block_staging_may_expect(side, b->whole.buffer.place.kind == PW_PLACE_DEVICE);
+    b->is_apart = may_expect(side, b->whole.buffer.place.kind == PW_PLACE_DEVICE);
     if (!take_arrays(b, &joined, t, &s) || !place_blocks(b, &joined, t, &s) ||
         (!is_typed(side) && !pw_dense_type_get(t->leading->m.entry->size, &dense)))
         return PW_ERR_NOMEM;
