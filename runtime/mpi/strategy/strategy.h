@@ -23,7 +23,7 @@
 #include "runtime/engine/model/model.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/mpi/mpi_compat.h"
-#include "runtime/mpi/types/role.h"
+#include "runtime/mpi/types/noted.h"
 
 struct pw_entry;
 struct pw_layout;

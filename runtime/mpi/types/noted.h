@@ -22,7 +22,6 @@
 #include "base/handle_table.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/mpi_compat.h"
-#include "runtime/mpi/types/role.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +39,9 @@ enum {
     PW_NOTE_BYTES_A_NS = 2,      /* one nanosecond more for so many bytes */
     PW_NOTE_REPEATED = 16        /* uses that one persistent operation is taken to stand for */
 };
+
+/* What MPI does with a buffer: reads it, writes it, or both (in-place and replacing calls). */
+typedef enum pw_role { PW_SEND, PW_RECV, PW_BOTH } pw_role;
 
 /* One use of a noted type, as the argument of a call. */
 typedef struct pw_note_use {
