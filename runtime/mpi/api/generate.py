@@ -575,11 +575,11 @@ def gated_body(f):
     enter = "enter_again(&within)" if again else "enter_deferring()" if defers else "enter()"
     # What calls with a request start is over in another call, and so is what one-sided transfers start.
     posts = any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again
-    leave = "leave_again(within)" if again else "leave_posted()" if posts else "leave()"
+    leave = "leave_again(within)" if again else "leave_as(true)" if posts else "leave()"
     text = "{\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if posts and call.name.endswith("_init"):
-        text += "    pw_gate_is_lasting();\n"
+        text += "    pw_gate_judged |= PW_GATE_LASTING;\n"
     if widen:
         text += f"{widen}\n"
     if call.action == "hook":

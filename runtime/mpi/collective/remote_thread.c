@@ -57,11 +57,6 @@ static bool look_at_all(void)
     return any;
 }
 
-static void pause_for(long ns)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-}
-
 /* `any`: some request is under way. Short pauses are for requests that the program leaves to the thread. */
 static long next_pause(bool any)
 {
@@ -88,7 +83,7 @@ static void *work(void *unused)
             worker.sleeps = false;
         }
         pthread_mutex_unlock(&worker.lock);
-        pause_for(pause);
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
         pthread_mutex_lock(&worker.lock);
     }
     pthread_mutex_unlock(&worker.lock);

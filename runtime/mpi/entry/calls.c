@@ -45,15 +45,10 @@ const char *pw_calls_taken_by(const char *symbol)
     return info.dli_fname;
 }
 
-static bool is_ours(const char *symbol)
-{
-    return dlsym(RTLD_DEFAULT, symbol) && !pw_calls_taken_by(symbol);
-}
-
 static bool are_ours(const char *const *symbols)
 {
     for (; *symbols; symbols++)
-        if (!is_ours(*symbols))
+        if (!dlsym(RTLD_DEFAULT, *symbols) || pw_calls_taken_by(*symbols))
             return false;
     return true;
 }

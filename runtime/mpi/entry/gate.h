@@ -135,7 +135,8 @@ static inline bool pw_gate_enter(void)
     return true;
 }
 
-static PW_GATE_INLINE void pw_gate_leave_as(bool posted)
+/* `posted`: the call has started an operation that another call completes. */
+static inline void pw_gate_leave_as(bool posted)
 {
     if (__builtin_expect(pw_gate_judged, 0))
         pw_judge_leaves(posted);
@@ -152,18 +153,6 @@ static PW_GATE_INLINE void pw_gate_pass(void)
 static inline void pw_gate_leave(void)
 {
     pw_gate_leave_as(false);
-}
-
-/* In place of pw_gate_leave for calls that start an operation with a request. */
-static inline void pw_gate_leave_posted(void)
-{
-    pw_gate_leave_as(true);
-}
-
-/* To be called after pw_gate_enter by a call that makes a request for several starts. */
-static inline void pw_gate_is_lasting(void)
-{
-    pw_gate_judged |= PW_GATE_LASTING;
 }
 
 /* In place of pw_gate_enter and pw_gate_leave for calls that may complete operations: they enter from within a wrapped

@@ -20,11 +20,6 @@ static _Thread_local struct {
     MPI_Comm comm;
 } good;
 
-static inline bool is_good_comm(MPI_Comm comm)
-{
-    return good.any && comm == good.comm;
-}
-
 /* Checks that a communicator is valid, by a call that packs nothing unless it was the last one. Returns an MPI error
  * code; MPI has then called the error handler. */
 static int check_comm(MPI_Comm comm)
@@ -32,7 +27,7 @@ static int check_comm(MPI_Comm comm)
     int position = 0, rc = MPI_SUCCESS;
     char nothing = 0;
 
-    if (is_good_comm(comm))
+    if (good.any && comm == good.comm)
         return MPI_SUCCESS;
     rc = PMPI_Pack(&nothing, 0, MPI_BYTE, &nothing, 1, &position, comm);
     if (rc == MPI_SUCCESS) {
