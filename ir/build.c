@@ -1,6 +1,5 @@
-/* The builder of trees: nodes in an arena, with an error that sticks; deep copies. */
+/* The builder of trees: nodes in an arena, with an error that sticks. */
 #include "ir/measure.h"
-#include "ir/memo.h"
 
 static const pw_node *fail(pw_builder *b, pw_status status)
 {
@@ -133,78 +132,4 @@ const pw_node *pw_build_seq(pw_builder *b, int64_t n, const int64_t *offs, const
         return NULL;
     copy = pw_arena_copy(b->arena, children, (size_t)n * sizeof *copy);
     return copy ? pw_adopt_seq(b, n, offs, copy) : fail(b, PW_ERR_NOMEM);
-}
-
-/* ---- copy ------------------------------------------------------------------------------------- */
-
-static const pw_node *copy_node(pw_builder *b, pw_memo *memo, const pw_node *node);
-
-/* Neighbours that are the same node stay the same node, whatever the memo remembers. */
-static const pw_node *copy_seq(pw_builder *b, pw_memo *memo, const pw_node *node)
-{
-    int64_t n = node->seq.n;
-    const int64_t *offs = pw_build_list(b, n, node->seq.offs);
-    const pw_node **children = pw_arena_array(b->arena, (size_t)n, sizeof *children);
-
-    if (!offs || !children)
-        return fail(b, PW_ERR_NOMEM);
-    for (int64_t i = 0; i < n && b->status == PW_OK; i++) {
-        if (i > 0 && node->seq.children[i] == node->seq.children[i - 1])
-            children[i] = children[i - 1];
-        else
-            children[i] = copy_node(b, memo, node->seq.children[i]);
-    }
-    if (b->status != PW_OK)
-        return NULL;
-    return finish(b, &(pw_node){.kind = PW_SEQ, .seq = {n, offs, children}});
-}
-
-static const pw_node *copy_inner(pw_builder *b, pw_memo *memo, const pw_node *node)
-{
-    const pw_node *child;
-
-    switch (node->kind) {
-    case PW_STREAM:
-        child = copy_node(b, memo, node->stream.child);
-        return pw_build_stream(b, node->stream.count, node->stream.stride, child);
-    case PW_INDEX:
-        child = copy_node(b, memo, node->index.child);
-        return pw_build_index(b, node->index.n, node->index.offs, child);
-    case PW_BLOCKS: return pw_build_blocks(b, node->blocks_list.n, node->blocks_list.offs, node->blocks_list.lens);
-    case PW_SEQ: return copy_seq(b, memo, node);
-    case PW_BYTES: break;
-    }
-    return fail(b, PW_ERR_INVALID);
-}
-
-static const pw_node *copy_node(pw_builder *b, pw_memo *memo, const pw_node *node)
-{
-    const pw_memo_entry *known;
-    const pw_node *copy;
-
-    if (b->status != PW_OK)
-        return NULL;
-    if (node->kind == PW_BYTES)
-        return pw_build_bytes(b, node->bytes.n, node->bytes.align);
-    known = pw_memo_find(memo, node);
-    if (known)
-        return known->pointer;
-    copy = copy_inner(b, memo, node);
-    if (copy)
-        pw_memo_add(memo, (pw_memo_entry){.node = node, .pointer = copy});
-    return copy;
-}
-
-const pw_node *pw_build_copy(pw_builder *b, const pw_node *node)
-{
-    pw_memo memo = {0};
-    const pw_node *copy;
-
-    if (b->status != PW_OK)
-        return NULL;
-    if (!node)
-        return fail(b, PW_ERR_INVALID);
-    copy = copy_node(b, &memo, node);
-    pw_memo_free(&memo);
-    return copy;
 }

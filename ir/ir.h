@@ -101,9 +101,6 @@ const pw_node *pw_build_shift(pw_builder *b, int64_t offset, const pw_node *chil
 /* The list in the builder's arena; NULL when the builder has failed. */
 const int64_t *pw_build_list(pw_builder *b, int64_t n, const int64_t *list);
 
-/* Deep copy into another arena. */
-const pw_node *pw_build_copy(pw_builder *b, const pw_node *node);
-
 /* ---- whole trees ------------------------------------------------------------------------------ */
 
 /* Structural equality and hash (ir/hash.c). Equal types hash equal; lb is left out of both, since it

@@ -129,7 +129,6 @@ static void negative_and_missing_arguments(void **state)
     expect_status(&b, pw_build_seq(&b, -1, offs, &leaf), PW_ERR_INVALID);
     expect_status(&b, pw_build_seq(&b, 1, offs, (const pw_node *[]){NULL}), PW_ERR_INVALID);
     expect_status(&b, pw_build_shift(&b, 8, NULL), PW_ERR_INVALID);
-    expect_status(&b, pw_build_copy(&b, NULL), PW_ERR_INVALID);
 }
 
 static void stream_overflows(void **state)
@@ -200,13 +199,11 @@ static void many_blocks(void **state)
 static void depth_is_limited(void **state)
 {
     pw_builder b = {.arena = *state};
-    const pw_node *node = pw_build_bytes(&b, 1, 1), *copy;
+    const pw_node *node = pw_build_bytes(&b, 1, 1);
 
     for (int i = 1; i < 256; i++)
         node = pw_build_stream(&b, 1, 0, node);
     check_facts(node, 1, 0, 1, 1, 256);
-    copy = pw_build_copy(&b, node);
-    assert_true(pw_node_equal(node, copy));
     expect_status(&b, pw_build_stream(&b, 1, 0, node), PW_ERR_UNSUPPORTED);
     expect_status(&b, pw_build_shift(&b, 8, node), PW_ERR_UNSUPPORTED);
     expect_status(&b, pw_build_index(&b, 0, NULL, node), PW_ERR_UNSUPPORTED);
@@ -226,11 +223,10 @@ static void errors_stick(void **state)
     assert_null(pw_build_blocks(&b, 1, zero, zero));
     assert_null(pw_build_seq(&b, 1, zero, &bad));
     assert_null(pw_build_shift(&b, 0, leaf));
-    assert_null(pw_build_copy(&b, bad));
     assert_int_equal(b.status, PW_ERR_OVERFLOW);
 }
 
-/* ---- cost and copies ---------------------------------------------------------------------------- */
+/* ---- cost ---------------------------------------------------------------------------- */
 
 static void streams_cost_depth_not_blocks(void **state)
 {
@@ -255,33 +251,14 @@ static const pw_node *doubled(pw_builder *b, int levels)
     return node;
 }
 
-static void copy_keeps_sharing(void **state)
+/* In a time that grows with the nodes, not with the paths to them. */
+static void shared_nodes_are_compared_once(void **state)
 {
-    pw_arena *other = pw_arena_create();
-    pw_builder b = {.arena = *state}, c = {.arena = other};
-    const pw_node *node = doubled(&b, 55), *copy;
+    pw_builder b = {.arena = *state};
+    const pw_node *node = doubled(&b, 55), *other = doubled(&b, 55);
 
     assert_int_equal(b.status, PW_OK);
-    copy = pw_build_copy(&c, node);
-    assert_non_null(copy);
-    assert_true(pw_node_equal(node, copy));
-    pw_arena_destroy(other);
-}
-
-static void copy_lives_by_itself(void **state)
-{
-    pw_arena *temporary = pw_arena_create();
-    pw_builder b = {.arena = *state}, t = {.arena = temporary};
-    const int64_t offs[] = {0, 32}, lens[] = {3, 5};
-    const pw_node *lists = pw_build_seq(
-        &t, 2, offs,
-        (const pw_node *[]){pw_build_index(&t, 2, offs, pw_build_bytes(&t, 4, 4)), pw_build_blocks(&t, 2, offs, lens)});
-    const pw_node *copy = pw_build_copy(&b, lists);
-
-    assert_true(pw_node_equal(lists, copy));
-    pw_arena_destroy(temporary);
-    check_facts(copy, 16, 0, 69, 4, 3);
-    assert_int_equal(copy->seq.children[1]->blocks_list.lens[1], 5);
+    assert_true(pw_node_equal(node, other));
 }
 
 int main(void)
@@ -301,8 +278,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(depth_is_limited, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_stick, setup, teardown),
         cmocka_unit_test_setup_teardown(streams_cost_depth_not_blocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(copy_keeps_sharing, setup, teardown),
-        cmocka_unit_test_setup_teardown(copy_lives_by_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(shared_nodes_are_compared_once, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
