@@ -128,7 +128,7 @@ class Place:
     def compile(self, name, flags=(), sources=(), folder=PROGRAMS):
         """A program of C sources: NAME.c and others of its folder, and what those of programs/ share."""
         made = self.base / f"bin-{self.tag}" / name
-        shared = ("rows.c", "natively.c", ROOT / "runtime/mpi/entry/linkage.c") if folder == PROGRAMS else ()
+        shared = ("rows.c", "natively.c", ROOT / "base/linkage.c") if folder == PROGRAMS else ()
         files = [folder / f"{name}.c", *(folder / source for source in (*shared, *sources))]
         newest = max(f.stat().st_mtime for f in (*files, *folder.glob("*.h")))
         if not made.exists() or made.stat().st_mtime < newest:

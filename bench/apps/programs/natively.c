@@ -6,7 +6,7 @@
  */
 #include "rows.h"
 
-#include "runtime/mpi/entry/linkage.h"
+#include "base/linkage.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

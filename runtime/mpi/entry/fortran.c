@@ -5,8 +5,8 @@
  */
 #include "runtime/mpi/entry/fortran.h"
 
+#include "base/linkage.h"
 #include "base/log.h"
-#include "runtime/mpi/entry/linkage.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -7,10 +7,10 @@
 
 #include "base/env.h"
 #include "base/events.h"
+#include "base/linkage.h"
 #include "base/log.h"
 #include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/entry/fortran.h"
-#include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/mpi_compat.h"
 

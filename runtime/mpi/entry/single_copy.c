@@ -17,12 +17,12 @@
  * JPDC 2020) shares the user's own buffers by a kernel module, XPMEM, inside the MPI.
  */
 #include "base/env.h"
+#include "base/linkage.h"
 #include "base/pages.h"
 #include "runtime/exchange/inbound.h"
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/sharing.h"
-#include "runtime/mpi/entry/linkage.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,9 +4,9 @@
  * but by addresses that the program has kept.
  */
 
+#include "base/linkage.h"
 #include "base/log.h"
 #include "runtime/mpi/entry/calls.h"
-#include "runtime/mpi/entry/linkage.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/mpi_compat.h"
 

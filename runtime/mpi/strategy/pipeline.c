@@ -14,7 +14,7 @@
  */
 #include "runtime/mpi/strategy/conditions.h"
 
-#include "runtime/mpi/entry/linkage.h"
+#include "base/linkage.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/types/registry.h"

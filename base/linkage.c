@@ -3,7 +3,7 @@
  * with 64 bits, whose relocations have addends. Pages that the loader has sealed are made writable for a write and then
  * read-only again. A description is valid as long as its object stays mapped.
  */
-#include "runtime/mpi/entry/linkage.h"
+#include "base/linkage.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

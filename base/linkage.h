@@ -2,8 +2,8 @@
  * Reads the linkage tables of mapped libraries and programs, which say where their calls lead to, and redirects calls.
  * A description is valid as long as its object stays mapped.
  */
-#ifndef PW_RUNTIME_LINKAGE_H
-#define PW_RUNTIME_LINKAGE_H
+#ifndef PW_BASE_LINKAGE_H
+#define PW_BASE_LINKAGE_H
 
 #include <link.h>
 #include <stdbool.h>
