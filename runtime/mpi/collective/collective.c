@@ -60,7 +60,8 @@ static void close(operation *o)
     pw_block_staging_close(&o->send);
     pw_block_staging_close(&o->recv);
     pw_self_close(&o->self);
-    pw_remote_close(o->remote);
+    if (o->remote)
+        pw_remote_close(o->remote);
     o->remote = NULL;
 }
 

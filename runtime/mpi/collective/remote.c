@@ -246,14 +246,14 @@ static void close_persistent(pw_remote_request *q)
 
 void pw_remote_close(pw_remote_request *q)
 {
-    if (q && q->persistent) {
+    if (q->persistent) {
         close_persistent(q);
-    } else if (q) {
-        finish(q);
-        for (int i = 0; i < q->n; i++)
-            pw_remote_withdraw(&q->slots[i]);
-        give_counts(q);
+        return;
     }
+    finish(q);
+    for (int i = 0; i < q->n; i++)
+        pw_remote_withdraw(&q->slots[i]);
+    give_counts(q);
 }
 
 static void leave(void *arg, uint64_t key, void *communicator)

@@ -50,7 +50,7 @@ void pw_remote_start_blocks(pw_remote_request *q);
 bool pw_remote_is_over(pw_remote_request *q);
 /* Waits until they are. */
 pw_status pw_remote_wait(pw_remote_request *q);
-/* The call is over, or the persistent request is freed. NULL is allowed. */
+/* The call is over, or the persistent request is freed. */
 void pw_remote_close(pw_remote_request *q);
 
 /* For `packwright measure`: the transports (pw_net_transports) by which ranks of a communicator have agreed to read
