@@ -1,4 +1,7 @@
-/* The table of layouts: finding one, making it where there is none (compile.c), references, and what is kept without.
+/*
+ * The table of layouts: finding one, making it where there is none (compile.c), references, and what is kept without.
+ * Data: the engine's table, under its mutex. Invariant: a layout is parked exactly as long as it has no references, and
+ * only a parked one is freed.
  */
 #include "runtime/engine/layout/internal.h"
 

@@ -1,4 +1,7 @@
-/* Moves objects by their kernel or by tier 0, whichever is there at the call. */
+/*
+ * Moves objects by their kernel or by tier 0, whichever is there at the call. Data: none but the counts of statistics.
+ * Invariant: both move the same bytes in the same order, so a kernel may appear between two calls.
+ */
 #include "runtime/engine/layout/internal.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
-/* The constructors of types. They check arguments and name those that are wrong; the algebra (frontend/combiner.h)
- * makes the types. */
+/*
+ * The constructors of types. They check arguments and name those that are wrong; the algebra (frontend/combiner.h)
+ * makes the types. Data: none. Invariant: a constructor that fails leaves nothing behind and does not write *out.
+ */
 #include "runtime/engine/library/internal.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
-/* Names of statuses, and the last failure of each thread. */
+/*
+ * Names of statuses, and the last failure of each thread. Data: its text, of the thread alone. Invariant: each function
+ * of the library that returns a failure has described it here; success leaves the text as it is.
+ */
 #include "runtime/engine/library/internal.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* Moves between host buffers. */
+/*
+ * Moves between host buffers: by the layouts of types, or by their trees where a type has none. Data: what a type was
+ * first copied to, kept at the type. Invariant: arguments are checked before the first byte is moved.
+ */
 #include "runtime/engine/library/internal.h"
 
 #include "runtime/engine/move/move.h"

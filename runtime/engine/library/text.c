@@ -1,4 +1,7 @@
-/* Types from text, and the text of types. */
+/*
+ * Types from text, and the text of types. Data: none. Invariant: what is wrong with a text is said with its place, and
+ * errno stays as it was.
+ */
 #include "runtime/engine/library/internal.h"
 
 #include "frontend/ddt/ddt.h"

@@ -1,4 +1,7 @@
-/* Taking, putting and freeing of idle blocks. A block belongs to whoever has exchanged it out of its slot. */
+/*
+ * Taking, putting and freeing of idle blocks. Data: the owner's shelves, and the source that all pools share.
+ * Invariant: a block belongs to whoever has exchanged it out of its slot, and is counted as long as it is in one.
+ */
 #include "runtime/engine/memory/idle.h"
 
 #include "runtime/engine/memory/source.h"

@@ -1,4 +1,7 @@
-/* Packing, unpacking and releasing the runs of a staged side, however it was opened. */
+/*
+ * Packing, unpacking and releasing the runs of a staged side, however it was opened. Data: none but the staging.
+ * Invariant: what has begun is finished, also after a failure; only bytes of blocks are written.
+ */
 #include "runtime/mpi/collective/block_staging.h"
 
 #include "runtime/engine/memory/pool.h"

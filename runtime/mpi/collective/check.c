@@ -1,4 +1,7 @@
-/* Finds out what the arguments of a collective mean on this rank, and whether they are valid. */
+/*
+ * Finds out what the arguments of a collective mean on this rank, and whether they are valid. Data: none. Invariant:
+ * only arguments that mean something on this rank are read, and MPI reports what is wrong with them.
+ */
 #include "runtime/mpi/collective/collective.h"
 #include "runtime/mpi/types/registry.h"
 

@@ -1,6 +1,6 @@
 /*
  * PACKWRIGHT_Type_commit_all: commits, and has the interposer prepare the type if it is there
- * (runtime/mpi/strategy/prepare.h).
+ * (runtime/mpi/strategy/prepare.h). Data: whether there is an MPI. Invariant: without the interposer it is a commit.
  */
 #include "frontend/mpi/handles.h"
 #include "frontend/mpi/weak.h"

@@ -1,4 +1,7 @@
-/* The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). */
+/*
+ * The hooks of calls that complete one-sided operations (MPI 4.0 section 12.5). Data: none. Invariant: the mark is
+ * taken before MPI is called, so that no operation is settled which MPI has not completed.
+ */
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/one_sided/internal.h"
 

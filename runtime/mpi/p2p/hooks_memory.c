@@ -1,4 +1,7 @@
-/* Memory that programs ask MPI for, where PACKWRIGHT_ONE_COPY puts it into memory that receivers can map. */
+/*
+ * Memory that programs ask MPI for, where PACKWRIGHT_ONE_COPY puts it into memory that receivers can map. Data: none
+ * but the heap's. Invariant: memory goes back to where it came from, by its address.
+ */
 #include "runtime/exchange/heap.h"
 #include "runtime/exchange/xpmem.h"
 #include "runtime/mpi/strategy/direct.h"

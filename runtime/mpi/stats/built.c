@@ -1,4 +1,7 @@
-/* What was noted of types, in the entries of their layouts. One type is learned, and noted, at a time. */
+/*
+ * How the program made its types. Data: a note in the entry of each layout. Invariant: one type is learned, and noted,
+ * at a time.
+ */
 #include "runtime/mpi/stats/report.h"
 
 #include "frontend/mpi/describe.h"

@@ -1,4 +1,7 @@
-/* Reports to the registry which types come and go (runtime/mpi/types/registry.h). */
+/*
+ * Reports to the registry which types come and go (runtime/mpi/types/registry.h). Data: none. Invariant: the registry
+ * knows a type before the program does, and no longer when MPI may give its handle to another one.
+ */
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
 

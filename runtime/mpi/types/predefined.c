@@ -1,4 +1,7 @@
-/* Tells predefined types by their handles, each ABI in its way. */
+/*
+ * Tells predefined types by their handles, each ABI in its way. Data: none. Invariant: MPI is not asked, since the
+ * handle may be invalid.
+ */
 #include "runtime/mpi/types/predefined.h"
 
 #include <dlfcn.h>
