@@ -68,7 +68,7 @@ FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # runtime/mpi/one_sided/past.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
-         "persistent": ("PW_CALL_NONBLOCKING", "PW_NOTE_REPEATED"), "collective": None, "transfer": None, "operand": None, "packing": None}
+         "collective": None, "transfer": None, "operand": None, "packing": None}
 ROLE_OF = {"in": "PW_SEND", "out": "PW_RECV", "inout": "PW_BOTH"}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
 
@@ -571,11 +571,12 @@ def gated_body(f):
     straight = f"pw_next.{f.symbol}({', '.join(p.name for p in call.params)})"
     again = call.condition is not None  # it may complete operations of ours, or give back memory
     # These do not wait for other processes, and add deferred sends.
-    defers = call.kind in ("nonblocking", "persistent")
+    defers = call.kind == "nonblocking"
     enter = "enter_again(&within)" if again else "enter_deferring()" if defers else "enter()"
     # What calls with a request start is over in another call, and so is what one-sided transfers start.
-    posts = any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again
-    leave = "leave_again(within)" if again else "leave_as(true)" if posts else "leave()"
+    posts = call.short in ("Start", "Startall") or (
+        any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again)
+    leave = f"leave_again(within, {str(posts).lower()})" if again else "leave_as(true)" if posts else "leave()"
     text = "{\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if posts and call.name.endswith("_init"):

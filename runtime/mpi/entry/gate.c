@@ -62,7 +62,7 @@ void pw_gate_flush_slow(void)
     bool within;
 
     if (pw_gate_enter_again(&within))
-        pw_gate_leave_again(within);
+        pw_gate_leave_again(within, false);
 }
 
 int pw_gate_missing(const char *symbol)

@@ -174,10 +174,10 @@ static inline bool pw_gate_enter_again(bool *within)
     return true;
 }
 
-static inline void pw_gate_leave_again(bool within)
+static inline void pw_gate_leave_again(bool within, bool posted)
 {
     if (!within)
-        pw_gate_leave();
+        pw_gate_leave_as(posted);
 }
 
 /* For wrapped calls without a hook that may wait for another process: starts all deferred sends. */

@@ -16,6 +16,11 @@
 
 #include <limits.h>
 
+typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                    MPI_Request *request, bool large);
+typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                    MPI_Request *request, bool large);
+
 typedef struct transfer {
     pw_pending pending;
     union {
@@ -29,11 +34,14 @@ typedef struct transfer {
             pw_loopback_move *moved; /* to this process; NULL: MPI brings the message */
             pw_deferred deferred;    /* of a send that is deferred */
             pw_kept kept;
-            const pw_entry *entry; /* of a persistent one; only for statistics (pw_loopback_receive) */
         };
     };
-    int tag;      /* of a persistent operation */
-    bool is_self; /* an operation in GPU memory whose peer is this process */
+    int peer, tag;   /* of a persistent operation */
+    bool is_self;    /* an operation in GPU memory whose peer is this process */
+    pw_entry *entry; /* of a persistent operation, which has a reference to it; NULL: of any other one */
+    void *buf;       /* the program's buffer, of so many objects */
+    MPI_Count count;
+    send_fn *send; /* starts a persistent send that is staged */
 } transfer;
 
 _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
@@ -45,19 +53,19 @@ static int pack(pw_pending *p)
     return pw_mpi_error(pw_staging_pack(&((transfer *)p)->out));
 }
 
-/* MPI has been given the memory and the length of the message for good: it copies bytes that nobody reads if the
- * message is moved. */
 static int pack_or_move(pw_pending *p)
 {
     transfer *t = (transfer *)p;
-
     const pw_message m = {.entry = t->entry, .buffer = t->out.buffer, .role = PW_SEND};
 
-    t->moved = pw_loopback_send(p->comm, t->tag, &m);
+    if (t->is_self)
+        t->moved = pw_loopback_send(p->comm, t->tag, &m);
     return t->moved ? MPI_SUCCESS : pack(p);
 }
 
-static int finish_move(pw_pending *p, const MPI_Status *status)
+/* A send may be complete for the program before it is destroyed (MPI_Request_get_status): readers are waited for here.
+ */
+static int finish_send(pw_pending *p, const MPI_Status *status)
 {
     transfer *t = (transfer *)p;
     int rc = t->moved ? pw_mpi_error(pw_loopback_finish(t->moved)) : MPI_SUCCESS;
@@ -65,6 +73,7 @@ static int finish_move(pw_pending *p, const MPI_Status *status)
     (void)status;
     pw_loopback_give(t->moved);
     t->moved = NULL;
+    pw_staging_await(&t->out);
     return rc;
 }
 
@@ -111,7 +120,9 @@ static int expect(pw_pending *p)
 
 static bool begin_packing(pw_pending *p)
 {
-    return pw_staging_begin_pack(&((transfer *)p)->out);
+    transfer *t = (transfer *)p;
+
+    return t->is_self || pw_staging_begin_pack(&t->out);
 }
 
 static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
@@ -121,12 +132,12 @@ static bool begin_unpacking(pw_pending *p, const MPI_Status *status)
     return t->from_own.move || pw_staging_begin_unpack(&t->in, pw_received_bytes(status));
 }
 
-/* A send may be complete for the program before it is destroyed (MPI_Request_get_status). */
-static int await_readers(pw_pending *p, const MPI_Status *status)
+static void destroy(transfer *t, pw_staging *s)
 {
-    (void)status;
-    pw_staging_await(&((transfer *)p)->out);
-    return MPI_SUCCESS;
+    pw_staging_close(s);
+    if (t->entry)
+        pw_entries_unref(t->entry);
+    pw_cell_give(t);
 }
 
 static void destroy_receive(pw_pending *p)
@@ -135,8 +146,7 @@ static void destroy_receive(pw_pending *p)
 
     pw_loopback_done(&t->from_own, false);
     let_go(t);
-    pw_staging_close(&t->in);
-    pw_cell_give(t);
+    destroy(t, &t->in);
 }
 
 static void destroy_send(pw_pending *p)
@@ -149,22 +159,34 @@ static void destroy_send(pw_pending *p)
         return;
     }
     pw_loopback_give(t->moved);
-    pw_staging_close(&t->out);
-    pw_cell_give(t);
+    destroy(t, &t->out);
 }
 
+static bool choose_send(pw_pending *p), choose_receive(pw_pending *p);
+static int post_send(pw_pending *p), post_receive(pw_pending *p);
+
 /* Persistent operations are started by these, too. */
-static const pw_pending_ops send_ops = {.start = pack, .begin_start = begin_packing, .destroy = destroy_send};
-/* The operations of sends whose readers are waited for: they may read late, or in the program's own buffer. */
-static const pw_pending_ops awaited_send_ops = {
-    .start = pack, .begin_start = begin_packing, .complete = await_readers, .destroy = destroy_send, .sends = true};
-/* The operations of sends from GPU memory to this process. */
-static const pw_pending_ops self_send_ops = {
-    .start = pack_or_move, .complete = finish_move, .destroy = destroy_send, .sends = true};
-static const pw_pending_ops recv_ops = {
-    .start = expect, .complete = unpack_arrived, .destroy = destroy_receive, .receives = true};
+static const pw_pending_ops send_ops = {
+    .choose = choose_send, .start = pack, .begin_start = begin_packing, .post = post_send, .destroy = destroy_send};
+/* The operations of sends whose readers are waited for, or that are moved: they may read late, or in the program's own
+ * buffer. */
+static const pw_pending_ops awaited_send_ops = {.choose = choose_send,
+                                                .start = pack_or_move,
+                                                .begin_start = begin_packing,
+                                                .post = post_send,
+                                                .complete = finish_send,
+                                                .destroy = destroy_send,
+                                                .sends = true};
+static const pw_pending_ops recv_ops = {.choose = choose_receive,
+                                        .start = expect,
+                                        .post = post_receive,
+                                        .complete = unpack_arrived,
+                                        .destroy = destroy_receive,
+                                        .receives = true};
 /* The operations of receives into GPU memory. */
-static const pw_pending_ops gpu_recv_ops = {.start = expect,
+static const pw_pending_ops gpu_recv_ops = {.choose = choose_receive,
+                                            .start = expect,
+                                            .post = post_receive,
                                             .complete = unpack_arrived,
                                             .begin_complete = begin_unpacking,
                                             .destroy = destroy_receive,
@@ -173,12 +195,6 @@ static const pw_pending_ops gpu_recv_ops = {.start = expect,
 static bool is_on_device(const pw_staging *s)
 {
     return pw_staging_is_open(s) && s->buffer.place.kind == PW_PLACE_DEVICE;
-}
-
-/* How many uses of its type a call stands for. */
-static int times_of(bool persistent)
-{
-    return persistent ? PW_NOTE_REPEATED : 1;
 }
 
 /* Makes a transfer that takes over a staging buffer. NULL: there is no memory; the staging buffer is closed, and the
@@ -193,6 +209,7 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
     }
     t->pending = (pw_pending){.ops = ops, .comm = comm};
     t->is_self = false;
+    t->entry = NULL;
     if (ops->receives) {
         t->in = *s;
         t->from_own = (pw_loopback_receive){.channel = NULL};
@@ -204,13 +221,24 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
     return t;
 }
 
-/* Remembers of an operation what its starts follow. */
-static void keep_peer(transfer *t, const pw_staging *s, int peer, int tag)
+/* Follows an operation to this process in GPU memory (loopback.h), and no other one. */
+static void follow(transfer *t, const pw_staging *s, int peer, int tag)
 {
     t->tag = tag;
     t->is_self = is_on_device(s) && pw_loopback_is(t->pending.comm, peer);
     if (!t->is_self)
         pw_loopback_miss(t->pending.comm, peer);
+}
+
+/* Sets what depends on the memory that a receive is staged for. */
+static void set_up_receive(transfer *t, const pw_entry *entry)
+{
+    enum { LEAST_READ = 16 << 10 }; /* MPI copies shorter messages to GPU memory */
+    bool on_device = is_on_device(&t->in);
+
+    t->pending.ops = on_device ? &gpu_recv_ops : &recv_ops;
+    t->pending.is_read_by_gpu = on_device && t->in.buffer.bytes >= LEAST_READ;
+    t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};
 }
 
 /* Called after MPI: tracks the request if the call has succeeded, and destroys the transfer otherwise. */
@@ -223,23 +251,132 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
     return PW_DONE;
 }
 
-/* ---- send ------------------------------------------------------------------------------------------------------- */
+/* ---- persistent operations -------------------------------------------------------------------------------------- */
 
-typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                    MPI_Request *request, bool large);
+/*
+ * A start chooses its way as the nonblocking call would that sends or receives the message. The program holds a
+ * persistent request of MPI for its own buffer and type. MPI starts it if the message is left to MPI; otherwise the
+ * bytes are sent or received by a nonblocking call, whose request stands in. What is staged stays so between starts.
+ */
+
+/* Makes a persistent operation. NULL: all starts are left to MPI. */
+static transfer *repeat(const pw_pending_ops *ops, void *buf, MPI_Count count, MPI_Datatype datatype, int peer, int tag,
+                        MPI_Comm comm)
+{
+    pw_role role = ops->receives ? PW_RECV : PW_SEND;
+    pw_entry *entry = pw_p2p_entry(datatype, role, buf, count, peer, PW_NOTE_REPEATED);
+    pw_message m = {.role = role, .entry = entry, .buffer = {.base = buf, .count = count}};
+    transfer *t = entry && peer != MPI_PROC_NULL && pw_pending_is_seen() && pw_message_describe(&m)
+                      ? create(ops, comm, &(pw_staging){.strategy = NULL})
+                      : NULL;
+
+    if (!t) {
+        pw_loopback_miss(comm, peer);
+        return NULL;
+    }
+    pw_entries_ref(entry);
+    t->pending.persistent = true;
+    t->entry = entry;
+    t->buf = buf;
+    t->count = count;
+    t->peer = peer;
+    t->tag = tag;
+    return t;
+}
+
+/* MPI keeps a communicator that the program has freed as long as it has its own request, but not for others. */
+static bool stage(transfer *t, pw_staging *s, pw_role role)
+{
+    MPI_Comm comm = t->pending.comm;
+
+    pw_staging_close(s);
+    *s = (pw_staging){.strategy = NULL};
+    if (comm != MPI_COMM_NULL)
+        pw_p2p_stage(s, PW_CALL_NONBLOCKING, role, t->entry, t->buf, t->count, t->peer, comm, false);
+    follow(t, s, t->peer, t->tag);
+    return pw_staging_is_open(s);
+}
+
+static bool choose_send(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+
+    if (pw_staging_again(&t->out))
+        return pw_staging_is_open(&t->out);
+    stage(t, &t->out, PW_SEND);
+    p->ops = is_on_device(&t->out) ? &awaited_send_ops : &send_ops;
+    t->out.awaited = t->send != pw_call_Ibsend;
+    return pw_staging_is_open(&t->out);
+}
+
+static int post_send(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+    int64_t bytes = t->moved ? 0 : t->out.buffer.bytes;
+
+    return t->send(t->out.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
+}
+
+static bool choose_receive(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+
+    if (pw_staging_again(&t->in))
+        return pw_staging_is_open(&t->in);
+    stage(t, &t->in, PW_RECV);
+    set_up_receive(t, t->entry);
+    return pw_staging_is_open(&t->in);
+}
+
+static int post_receive(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+    int64_t bytes = t->in.buffer.bytes;
+
+    return pw_call_Irecv(t->in.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
+}
+
+#define SEND_INIT(mode, post)                                                                                     \
+    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,         \
+                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                           \
+    {                                                                                                             \
+        transfer *t = repeat(&send_ops, (void *)buf, count, datatype, dest, tag, comm);                           \
+                                                                                                                  \
+        if (!t)                                                                                                   \
+            return PW_PASS;                                                                                       \
+        t->send = post;                                                                                           \
+        return launched(t, request, *rc = pw_call_##mode(buf, count, datatype, dest, tag, comm, request, large)); \
+    }
+
+SEND_INIT(Send_init, pw_call_Isend)
+SEND_INIT(Ssend_init, pw_call_Issend)
+SEND_INIT(Bsend_init, pw_call_Ibsend)
+SEND_INIT(Rsend_init, pw_call_Irsend)
+
+pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                             MPI_Request *request, bool large, int *rc)
+{
+    transfer *t = repeat(&recv_ops, buf, count, datatype, source, tag, comm);
+
+    if (!t)
+        return PW_PASS;
+    return launched(t, request, *rc = pw_call_Recv_init(buf, count, datatype, source, tag, comm, request, large));
+}
+
+/* ---- send ------------------------------------------------------------------------------------------------------- */
 
 /* Sends by a kept operation, if one sent such a message before, and that way is still the one. False: it does not.
  * Statistics count each message where its way is chosen, and so do trials. */
 static bool send_again(const pw_kept *like, const pw_entry *entry, const void *buf, MPI_Request *request)
 {
     pw_message m = {.role = PW_SEND, .entry = entry, .buffer = {.base = (void *)buf, .count = like->count}};
-    pw_kept *k = pw_gate_judged || pw_layout_use_is_reported() ? NULL : pw_kept_take(like);
+    pw_kept *k = pw_kept_take(like);
     transfer *t = k ? (transfer *)k->pending : NULL;
 
     if (!t)
         return false;
     if (!pw_message_describe(&m) || m.buffer.place.gpu != t->out.buffer.place.gpu || !pw_deferred_can(&t->out) ||
-        !pw_site_again(t->out.site, (int)pw_strategy_id_of(t->out.strategy))) {
+        !pw_staging_again(&t->out)) {
         pw_kept_drop(k);
         return false;
     }
@@ -274,22 +411,12 @@ static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, MPI_Request 
     return PW_DONE;
 }
 
-/* Before MPI gets a send that is not deferred: the deferred ones come first. A request that is only made overtakes
- * nothing. */
-static void let_deferred_go(bool persistent)
-{
-    if (persistent)
-        pw_deferred_poll();
-    else
-        pw_deferred_flush();
-}
-
 /* MPI gets an empty message, by a request of its own: others share the one request of all that are done at once. */
 static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int dest, int tag, MPI_Comm comm,
                       MPI_Request *request)
 {
     static const char nothing;
-    transfer *t = create(&self_send_ops, comm, &(pw_staging){.strategy = NULL});
+    transfer *t = create(&awaited_send_ops, comm, &(pw_staging){.strategy = NULL});
     int rc;
 
     if (!t) {
@@ -305,12 +432,12 @@ static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int
     return rc;
 }
 
-/* A persistent send is packed in each start. `init`: makes a persistent send of the same mode, by which this one may be
- * deferred; NULL for persistent sends and those that MPI copies. */
-static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void *buf, MPI_Count count,
-                       MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request, int *rc)
+/* `init`: makes a persistent send of the same mode, by which this one may be deferred; NULL for those that MPI copies.
+ */
+static pw_verdict send(send_fn *next, send_fn *init, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
+                       int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {
-    pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, times_of(persistent));
+    pw_entry *entry = pw_p2p_entry(datatype, PW_SEND, buf, count, dest, 1);
     bool is_self = pw_loopback_is(comm, dest);
     pw_loopback_move *moved = NULL;
     const pw_kept like = {.init = init,
@@ -324,7 +451,7 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
     pw_staging s;
     transfer *t;
 
-    if (is_self && !persistent)
+    if (is_self)
         moved = pw_p2p_to_self(entry, buf, count, tag, comm, init && pw_pending_is_seen());
     if (moved) {
         *rc = send_moved(next, init, moved, dest, tag, comm, request);
@@ -335,86 +462,66 @@ static pw_verdict send(send_fn *next, send_fn *init, bool persistent, const void
         return PW_DONE;
     }
     if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm, init != NULL)) {
-        let_deferred_go(persistent);
-        if (persistent)
-            pw_loopback_miss(comm, dest);
+        pw_deferred_flush(); /* the deferred ones come first */
         return PW_PASS;
     }
-    if (!persistent && !is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
+    if (!is_self && is_on_device(&s) && pw_loopback_is(comm, dest)) /* the first one of the process */
         pw_loopback_send(comm, tag, NULL);
     if (init && !is_self && pw_deferred_can(&s))
         return send_deferred(&like, &s, request, rc);
-    let_deferred_go(persistent);
+    pw_deferred_flush();
     t = create(is_on_device(&s) ? &awaited_send_ops : &send_ops, comm, &s);
     if (!t)
         return PW_PASS;
-    t->pending.persistent = persistent;
-    if (persistent)
-        keep_peer(t, &t->out, dest, tag);
-    t->out.awaited = persistent && next != pw_call_Bsend_init;
-    if (t->is_self) {
-        t->pending.ops = &self_send_ops;
-        t->entry = entry;
-    }
-    *rc = persistent ? MPI_SUCCESS : pw_mpi_fail(comm, pw_staging_pack(&t->out));
+    *rc = pw_mpi_fail(comm, pw_staging_pack(&t->out));
     if (*rc == MPI_SUCCESS)
         *rc = next(t->out.data, t->out.buffer.bytes, MPI_BYTE, dest, tag, comm, request, t->out.buffer.bytes > INT_MAX);
     return launched(t, request, *rc);
 }
 
-#define SEND(persistent, mode, init)                                                                       \
-    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,  \
-                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                    \
-    {                                                                                                      \
-        (void)large;                                                                                       \
-        return send(pw_call_##mode, init, persistent, buf, count, datatype, dest, tag, comm, request, rc); \
+#define SEND(mode, init)                                                                                  \
+    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, \
+                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                   \
+    {                                                                                                     \
+        (void)large;                                                                                      \
+        return send(pw_call_##mode, init, buf, count, datatype, dest, tag, comm, request, rc);            \
     }
 
-SEND(false, Isend, pw_call_Send_init)
-SEND(false, Issend, pw_call_Ssend_init)
-SEND(false, Ibsend, NULL)
-SEND(false, Irsend, pw_call_Rsend_init)
-SEND(true, Send_init, NULL)
-SEND(true, Ssend_init, NULL)
-SEND(true, Bsend_init, NULL)
-SEND(true, Rsend_init, NULL)
+SEND(Isend, pw_call_Send_init)
+SEND(Issend, pw_call_Ssend_init)
+SEND(Ibsend, NULL)
+SEND(Irsend, pw_call_Rsend_init)
 
 /* ---- receive ---------------------------------------------------------------------------------------------------- */
 
-typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                    MPI_Request *request, bool large);
-
-/* `message`: the matched one, NULL: `next` takes the next one of the communicator. */
-static pw_verdict recv(recv_fn *next, bool persistent, void *buf, MPI_Count count, MPI_Datatype datatype, int source,
-                       int tag, MPI_Comm comm, MPI_Message *message, MPI_Request *request, int *rc)
+/* `message`: the matched one, NULL: the next one of the communicator. */
+static pw_verdict recv(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                       MPI_Message *message, MPI_Request *request, int *rc)
 {
-    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, times_of(persistent));
-    enum { LEAST_READ = 16 << 10 }; /* MPI copies shorter messages to GPU memory */
+    pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     pw_staging s;
     transfer *t;
     bool large;
 
     pw_deferred_poll();
     t = pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm, false)
-            ? create(is_on_device(&s) ? &gpu_recv_ops : &recv_ops, comm, &s)
+            ? create(&recv_ops, comm, &s)
             : NULL;
     if (!t) {
         if (!message)
             pw_loopback_miss(comm, source);
         return PW_PASS;
     }
-    t->pending.persistent = persistent;
-    t->pending.is_read_by_gpu = is_on_device(&t->in) && t->in.buffer.bytes >= LEAST_READ;
     if (!message)
-        keep_peer(t, &t->in, source, tag);
-    t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};
+        follow(t, &t->in, source, tag);
+    set_up_receive(t, entry);
     pw_staging_expect(&t->in);
     large = t->in.buffer.bytes > INT_MAX;
     *rc = message ? pw_call_Imrecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, message, request, large)
-                  : next(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, large);
-    if (*rc == MPI_SUCCESS && t->is_self && !persistent)
+                  : pw_call_Irecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, large);
+    if (*rc == MPI_SUCCESS && t->is_self)
         pw_loopback_post(&t->from_own, comm, tag);
-    if (*rc == MPI_SUCCESS && is_on_device(&t->in) && !persistent)
+    if (*rc == MPI_SUCCESS && is_on_device(&t->in))
         hold(t);
     return launched(t, request, *rc);
 }
@@ -423,14 +530,7 @@ pw_verdict pw_hook_Irecv(void *buf, MPI_Count count, MPI_Datatype datatype, int 
                          MPI_Request *request, bool large, int *rc)
 {
     (void)large;
-    return recv(pw_call_Irecv, false, buf, count, datatype, source, tag, comm, NULL, request, rc);
-}
-
-pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                             MPI_Request *request, bool large, int *rc)
-{
-    (void)large;
-    return recv(pw_call_Recv_init, true, buf, count, datatype, source, tag, comm, NULL, request, rc);
+    return recv(buf, count, datatype, source, tag, comm, NULL, request, rc);
 }
 
 /* The communicator of a matched message is not known, so failures of the runtime go to the error handler of
@@ -441,6 +541,6 @@ pw_verdict pw_hook_Imrecv(void *buf, MPI_Count count, MPI_Datatype datatype, MPI
     (void)large;
     if (!message)
         return PW_PASS;
-    return recv(NULL, false, buf, count, datatype, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE,
-                MPI_ANY_TAG, MPI_COMM_NULL, message, request, rc);
+    return recv(buf, count, datatype, *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE, MPI_ANY_TAG,
+                MPI_COMM_NULL, message, request, rc);
 }

@@ -20,8 +20,8 @@ bool pw_is_refusal(int rc)
 bool pw_is_over(pw_pending *p, MPI_Request left, bool named)
 {
     if (left != MPI_REQUEST_NULL)
-        return (p->persistent || p->once) && named;
-    p->persistent = false;
+        return pw_is_persistent(p) && named;
+    p->persistent = p->stand_in != MPI_REQUEST_NULL;
     return true;
 }
 
@@ -49,6 +49,13 @@ static bool is_repeated(const MPI_Request *requests, int i)
         if (requests[k] == requests[i])
             return true;
     return false;
+}
+
+/* Has MPI asked for the request by which it knows an operation, or lets the program have its own again. */
+static void show_below(pw_batch *b, int i, bool below)
+{
+    if (b->ops[i] && b->ops[i]->stand_in != MPI_REQUEST_NULL)
+        b->requests[i] = below ? b->ops[i]->stand_in : b->ops[i]->request;
 }
 
 bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict)
@@ -79,6 +86,8 @@ bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_
         b->ops[i] = pw_pending_claim_to_look(requests[i], &claimed);
         b->elsewhere = b->elsewhere || (claimed && !is_repeated(requests, i));
     }
+    for (int i = place; i < n; i++)
+        show_below(b, i, true);
     return true;
 }
 
@@ -115,15 +124,17 @@ void pw_batch_show(pw_batch *b)
     for (int i = 0; i < b->n; i++)
         if (b->ops[i] && b->ops[i]->hidden) {
             b->ops[i]->hidden = false;
-            b->requests[i] = b->ops[i]->request;
+            b->requests[i] = pw_pending_below(b->ops[i]);
         }
 }
 
 void pw_batch_close(pw_batch *b)
 {
     for (int i = 0; i < b->n; i++)
-        if (b->ops[i])
+        if (b->ops[i]) {
+            show_below(b, i, false);
             pw_pending_unclaim(b->ops[i]);
+        }
     if (b->memory)
         pw_pool_give(b->memory, b->bytes);
 }
@@ -143,9 +154,10 @@ int pw_batch_settle(pw_batch *b, int place, MPI_Status *status, MPI_Comm *comm)
 {
     pw_pending *p = b->ops[place];
 
-    b->ops[place] = NULL;
     if (!p)
         return MPI_SUCCESS;
+    show_below(b, place, false);
+    b->ops[place] = NULL;
     pw_pending_free_once(p, &b->requests[place], !status);
     return pw_pending_settle(p, status, comm);
 }

@@ -12,17 +12,19 @@
 /* ---- wait and test ---------------------------------------------------------------------------------------------- */
 
 /* Settles a claimed operation after MPI's call, which has completed it or failed, and returns the result of the call.
- * `*request`: as MPI has left it. */
-static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, int rc)
+ * `below`: the request by which MPI knew it, as MPI has left it. */
+static int completed(pw_pending *p, MPI_Request below, MPI_Request *request, MPI_Status *status, int rc)
 {
     MPI_Comm comm = MPI_COMM_NULL;
 
+    if (p->stand_in == MPI_REQUEST_NULL)
+        *request = below;
     if (rc == MPI_SUCCESS) {
         pw_pending_free_once(p, request, false);
         rc = pw_pending_settle(p, status, &comm);
         return pw_mpi_report(comm, rc);
     }
-    if (pw_is_over(p, *request, !pw_is_refusal(rc))) {
+    if (pw_is_over(p, below, !pw_is_refusal(rc))) {
         pw_pending_free_once(p, request, true);
         pw_pending_settle(p, NULL, &comm);
     } else
@@ -33,33 +35,37 @@ static int completed(pw_pending *p, MPI_Request *request, MPI_Status *status, in
 pw_verdict pw_hook_Wait(MPI_Request *request, MPI_Status *status, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+    MPI_Request below;
     MPI_Status own;
 
     if (!p)
         return PW_PASS;
     status = status == MPI_STATUS_IGNORE ? &own : status;
     pw_pending_await(p);
-    *rc = pw_next.MPI_Wait(request, status);
-    *rc = completed(p, request, status, *rc);
+    below = pw_pending_below(p);
+    *rc = pw_next.MPI_Wait(&below, status);
+    *rc = completed(p, below, request, status, *rc);
     return PW_DONE;
 }
 
 pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int *rc)
 {
     pw_pending *p = request && flag ? pw_pending_claim(*request) : NULL;
+    MPI_Request below;
     MPI_Status own;
 
     if (!p)
         return PW_PASS;
     *flag = 0;
     *rc = MPI_SUCCESS;
+    below = pw_pending_below(p);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     if (!pw_pending_is_held(p))
-        *rc = pw_next.MPI_Test(request, flag, status);
+        *rc = pw_next.MPI_Test(&below, flag, status);
     if (*rc == MPI_SUCCESS && !*flag)
         pw_pending_unclaim(p);
     else
-        *rc = completed(p, request, status, *rc);
+        *rc = completed(p, below, request, status, *rc);
     return PW_DONE;
 }
 
@@ -71,12 +77,12 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 
     if (!p)
         return PW_PASS;
+    pw_pending_choose(p);
     *rc = pw_pending_prepare(p);
-    if (*rc == MPI_SUCCESS) {
-        *rc = pw_next.MPI_Start(request);
-        if (*rc == MPI_SUCCESS)
-            pw_pending_started(p, *request);
-    }
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_pending_is_posted(p) ? p->ops->post(p) : pw_next.MPI_Start(request);
+    if (*rc == MPI_SUCCESS)
+        pw_pending_started(p, *request);
     pw_pending_unclaim(p);
     return PW_DONE;
 }
@@ -85,6 +91,19 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 static void note(int error, int *rc)
 {
     *rc = *rc == MPI_SUCCESS ? error : *rc;
+}
+
+/* Starts prepared operations in their order; MPI starts those together that stand next to each other. */
+static int start_prepared(const pw_batch *b)
+{
+    int rc = MPI_SUCCESS;
+
+    for (int i = 0, end; i < b->n && rc == MPI_SUCCESS; i = end) {
+        for (end = i; end < b->n && !(b->ops[end] && pw_pending_is_posted(b->ops[end]));)
+            end++;
+        rc = end > i ? pw_next.MPI_Startall(end - i, b->requests + i) : b->ops[end++]->ops->post(b->ops[i]);
+    }
+    return rc;
 }
 
 pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
@@ -96,6 +115,9 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     *rc = MPI_SUCCESS;
+    for (int i = 0; i < count; i++)
+        if (b.ops[i])
+            pw_pending_choose(b.ops[i]);
     /* Receives come first, since a send may find its receive among them. The loops go on after a failure, because work
      * that has begun must be waited for. */
     for (int i = 0; i < count; i++)
@@ -106,12 +128,11 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
             pw_batch_begin(&b, i, count, NULL, NULL, &next);
             note(pw_pending_prepare(b.ops[i]), rc);
         }
-    if (*rc == MPI_SUCCESS) {
-        *rc = pw_next.MPI_Startall(count, requests);
-        for (int i = 0; i < count && *rc == MPI_SUCCESS; i++)
-            if (b.ops[i])
-                pw_pending_started(b.ops[i], requests[i]);
-    }
+    if (*rc == MPI_SUCCESS)
+        *rc = start_prepared(&b);
+    for (int i = 0; i < count; i++)
+        if (b.ops[i] && !b.ops[i]->active && (*rc == MPI_SUCCESS || b.ops[i]->stand_in != MPI_REQUEST_NULL))
+            pw_pending_started(b.ops[i], requests[i]);
     pw_batch_close(&b);
     return PW_DONE;
 }
@@ -123,13 +144,16 @@ pw_verdict pw_hook_Cancel(MPI_Request *request, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
 
-    (void)rc;
-    if (p) {
-        pw_loopback_lose(p->comm);
-        p->keeps = false;
-        pw_pending_unclaim(p);
-    }
-    return PW_PASS;
+    MPI_Request below;
+
+    if (!p)
+        return PW_PASS;
+    pw_loopback_lose(p->comm);
+    p->keeps = false;
+    below = pw_pending_below(p);
+    *rc = pw_next.MPI_Cancel(&below);
+    pw_pending_unclaim(p);
+    return PW_DONE;
 }
 
 /* ---- free ------------------------------------------------------------------------------------------------------- */
@@ -147,6 +171,8 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
         pw_pending_orphan(p);
         return PW_DONE;
     }
+    if (p->stand_in != MPI_REQUEST_NULL)
+        PMPI_Request_free(&p->stand_in);
     *rc = pw_next.MPI_Request_free(request);
     if (*rc == MPI_SUCCESS)
         pw_pending_drop(p);

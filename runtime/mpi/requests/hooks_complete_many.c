@@ -50,12 +50,6 @@ static int fail_in_status(MPI_Status *statuses, int n, int k, int error, int rc)
     return MPI_ERR_IN_STATUS;
 }
 
-/* Whether the operation's request is a persistent one of MPI's, whatever the program has asked for. */
-static bool is_persistent(const pw_pending *p)
-{
-    return p->persistent || p->once;
-}
-
 /* ---- settling ---------------------------------------------------------------------------------------------------- */
 
 /* A call that completes all requests, some, or one of them. The any-forms are some-forms of one place; `n` is how many
@@ -135,7 +129,7 @@ static bool is_in_doubt(const pw_batch *b)
     bool any = false;
 
     for (int i = 0; i < b->n && !PW_MPI_IS_OPEN_MPI; i++)
-        any = any || (b->ops[i] && is_persistent(b->ops[i]));
+        any = any || (b->ops[i] && pw_is_persistent(b->ops[i]));
     return any;
 }
 
@@ -166,7 +160,7 @@ static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status 
     for (int i = 0; i < b->n; i++) {
         pw_pending *p = b->ops[i];
 
-        if (rc != MPI_SUCCESS && p && is_persistent(p) && !is_completed(p, requests[i], &statuses[i])) {
+        if (rc != MPI_SUCCESS && p && pw_is_persistent(p) && !is_completed(p, requests[i], &statuses[i])) {
             pw_pending_unclaim(p);
             b->ops[i] = NULL;
         }
@@ -179,7 +173,7 @@ static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status 
  * completes it. */
 static bool is_gathered(const pw_pending *p)
 {
-    return p && p->active && p->is_read_by_gpu && !(is_persistent(p) && pw_mpi_forgets_status);
+    return p && p->active && p->is_read_by_gpu && !(pw_is_persistent(p) && pw_mpi_forgets_status);
 }
 
 /* Makes MPI go on until it has completed the receives that a GPU may read of other processes, and gathers these reads

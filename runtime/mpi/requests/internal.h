@@ -43,7 +43,8 @@ typedef struct pw_batch {
 } pw_batch;
 
 /*
- * Claims the operations of an array of requests. If it returns false, nothing is claimed, there is nothing to close,
+ * Claims the operations of an array of requests, and puts those by which MPI knows them into it, until they are settled
+ * or the batch is closed. If it returns false, nothing is claimed, there is nothing to close,
  * and the hook returns *verdict: PW_PASS if no request has an operation, PW_DONE if there was no memory; the error
  * handler has then been called, and *rc is set. b->elsewhere is set in every case.
  */
@@ -70,6 +71,12 @@ void pw_batch_begin(pw_batch *b, int k, int n, const int *places, const MPI_Stat
  * MPI_REQUEST_NULL then, unless the program knows it as a persistent one. Returns an error
  * code; the caller reports an error to *comm. */
 int pw_batch_settle(pw_batch *b, int place, MPI_Status *status, MPI_Comm *comm);
+
+/* Whether MPI knows the operation by a persistent request, whatever the program has asked for. */
+static inline bool pw_is_persistent(const pw_pending *p)
+{
+    return (p->persistent && p->stand_in == MPI_REQUEST_NULL) || p->once;
+}
 
 /*
  * Returns whether a claimed operation is over after a call has failed; other operations of the call may have caused the

@@ -63,7 +63,7 @@ static int complete(pw_pending *p, MPI_Status *status)
 {
     int rc = MPI_SUCCESS;
 
-    if (p->ops->complete && !p->settled) {
+    if (p->ops->complete && !p->settled && !p->native) {
         p->settled = true;
         rc = is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
     }
@@ -87,9 +87,10 @@ static void finish_at_once(MPI_Request request, pw_pending *p)
 void pw_pending_track(MPI_Request request, pw_pending *p)
 {
     p->active = !p->persistent;
-    p->settled = p->hidden = false;
+    p->settled = p->hidden = p->native = false;
     p->error = MPI_SUCCESS;
     p->request = request;
+    p->stand_in = MPI_REQUEST_NULL;
     if (!p->persistent && pw_request_is_shared(request)) {
         finish_at_once(request, p);
         return;
@@ -144,6 +145,7 @@ int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
         *comm = comm_of(p);
     if (p->persistent) {
         p->active = false;
+        p->stand_in = MPI_REQUEST_NULL;
         pw_pending_unclaim(p);
     } else {
         pw_pending_drop(p);
@@ -178,22 +180,30 @@ void pw_pending_await(pw_pending *p)
 
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status)
 {
-    return !p->ops->begin_complete || !p->active || p->settled || is_cancelled(p, status) ||
+    return !p->ops->begin_complete || !p->active || p->settled || p->native || is_cancelled(p, status) ||
            p->ops->begin_complete(p, status);
 }
 
 bool pw_pending_begin_prepare(pw_pending *p)
 {
-    return !p->ops->begin_start || !p->persistent || p->active || p->ops->begin_start(p);
+    return !p->ops->begin_start || !p->persistent || p->active || p->native || p->ops->begin_start(p);
+}
+
+void pw_pending_choose(pw_pending *p)
+{
+    if (p->ops->choose && p->persistent && !p->active)
+        p->native = !p->ops->choose(p);
 }
 
 int pw_pending_prepare(pw_pending *p)
 {
     int rc;
 
+    if (p->stand_in != MPI_REQUEST_NULL)
+        return pw_mpi_report(comm_of(p), MPI_ERR_REQUEST);
     if (!p->persistent || p->active)
         return MPI_SUCCESS; /* an error of the program, which MPI reports */
-    rc = p->ops->start ? p->ops->start(p) : MPI_SUCCESS;
+    rc = p->ops->start && !p->native ? p->ops->start(p) : MPI_SUCCESS;
     return pw_mpi_report(comm_of(p), rc);
 }
 

@@ -30,6 +30,11 @@
 typedef struct pw_pending pw_pending;
 
 typedef struct pw_pending_ops {
+    /* Chooses how the next start of a persistent operation is carried out. False: MPI starts the program's own request,
+     * and none of the other functions but `destroy` is called. True: `post` has MPI carry it out by another request,
+     * `stand_in`, and returns MPI's error code. NULL, both: the program's request is that of the staged operation. */
+    bool (*choose)(pw_pending *p);
+    int (*post)(pw_pending *p);
     /* Packs, before MPI starts a persistent operation. Returns an MPI error code, which the caller reports to the error
      * handler. NULL: there is nothing to do. */
     int (*start)(pw_pending *p);
@@ -68,11 +73,13 @@ struct pw_pending {
         kept; /* if it completes without error its request is not freed; so it was: `destroy` keeps it (kept.h) */
     int64_t moved_bytes; /* `complete` sets it: so many bytes have come, and MPI got an empty message; 0: as MPI says */
     /* The table sets what follows. */
-    int error;    /* of a deferred send that could not be packed or started: completing calls return it */
-    bool active;  /* started and not completed; always true unless persistent */
-    bool hidden;  /* from MPI, in the call that completes it (completion_batch.c) */
-    bool settled; /* complete has run, but the request lives on (MPI_Request_get_status) */
-    MPI_Request request;
+    int error;            /* of a deferred send that could not be packed or started: completing calls return it */
+    bool active;          /* started and not completed; always true unless persistent */
+    bool native;          /* it is started so */
+    bool hidden;          /* from MPI, in the call that completes it (completion_batch.c) */
+    bool settled;         /* complete has run, but the request lives on (MPI_Request_get_status) */
+    MPI_Request request;  /* the program's */
+    MPI_Request stand_in; /* by which MPI knows an active operation in its place; MPI_REQUEST_NULL: by the program's */
     pw_pending_node node;
     pw_pending *next_orphan;
 };
@@ -124,8 +131,22 @@ int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm);
 /* Completes a claimed operation that is over but whose request lives on, and keeps it claimed. Reports an error to the
  * error handler and returns its code. */
 int pw_pending_settle_early(pw_pending *p, MPI_Status *status);
+/* Chooses how a claimed operation is started, unless it is active. */
+void pw_pending_choose(pw_pending *p);
 /* Does what a claimed persistent operation needs before MPI starts it. Reports an error and returns its code. */
 int pw_pending_prepare(pw_pending *p);
+/* Whether the prepared operation is started by its function `post`, not by MPI_Start. */
+static inline bool pw_pending_is_posted(const pw_pending *p)
+{
+    return p->ops->post && !p->native && !p->active;
+}
+
+/* Returns the request by which MPI knows the operation. */
+static inline MPI_Request pw_pending_below(const pw_pending *p)
+{
+    return p->stand_in != MPI_REQUEST_NULL ? p->stand_in : p->request;
+}
+
 /* MPI has started the operation. The request may have changed: Open MPI exchanges it while it is busy with the last
  * start of a buffered send. */
 void pw_pending_started(pw_pending *p, MPI_Request request);

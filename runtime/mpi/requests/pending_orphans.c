@@ -86,7 +86,7 @@ void pw_pending_orphan(pw_pending *p)
 static bool finish(pw_pending *p, bool wait)
 {
     MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Request request = p->request;
+    MPI_Request request = pw_pending_below(p);
     MPI_Status status;
     int done = 1, rc;
 
@@ -97,6 +97,8 @@ static bool finish(pw_pending *p, bool wait)
     rc = wait ? PMPI_Wait(&request, &status) : PMPI_Test(&request, &done, &status);
     if (rc == MPI_SUCCESS && !done)
         return false;
+    if (p->stand_in != MPI_REQUEST_NULL)
+        request = p->request;
     if (p->persistent || p->once) {
         if (request != MPI_REQUEST_NULL) /* Open MPI frees the requests of operations that fail */
             PMPI_Request_free(&request);

@@ -108,10 +108,10 @@ void pw_judge_leaves(bool has_posted)
     int64_t ns = pw_gate_judged & PW_GATE_TIMED ? pw_clock_ns() - judge.begun : 0;
     bool tries = judge.call.lead || pw_gate_judged & PW_GATE_FLIGHT;
 
-    if (judge.completing && pw_gate_judged & PW_GATE_FLIGHT)
-        completed(ns);
-    else if (has_posted)
+    if (has_posted)
         posted(ns);
+    else if (judge.completing && pw_gate_judged & PW_GATE_FLIGHT)
+        completed(ns);
     else if (judge.call.lead)
         pw_round_end(&judge.call, (double)ns);
     judge.completing = false;

@@ -62,7 +62,7 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     if (!strategy->take) {
         if (strategy->leave)
             strategy->leave(m);
-        *s = (pw_staging){.strategy = NULL};
+        *s = (pw_staging){.site = strategy->leave ? NULL : record};
         return false;
     }
     s->site = record;
@@ -73,6 +73,12 @@ bool pw_staging_try(pw_staging *s, pw_message *m)
 {
     s->strategy = NULL;
     return pw_message_describe(m) && pw_staging_open(s, m);
+}
+
+bool pw_staging_again(const pw_staging *s)
+{
+    return s->site && !pw_gate_judged && !pw_layout_use_is_reported() &&
+           pw_site_again(s->site, pw_staging_is_open(s) ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left);
 }
 
 /*

@@ -140,7 +140,8 @@ pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes)
     entry = layout ? entry_of(layout, predefined) : &pw_entry_left_to_mpi;
     if (entry) {
         note_elements(entry, sizes);
-        entry->refs += !predefined;
+        entry->is_kept = entry->is_kept || predefined;
+        entry->refs++;
     }
     pthread_mutex_unlock(&entries.lock);
     return entry;

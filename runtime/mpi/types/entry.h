@@ -52,7 +52,7 @@ typedef struct pw_entry {
     int64_t offset;               /* of dense types: where their first byte is, in bytes */
     struct pw_entry *prev, *next; /* the list of entries that this one is in, under the lock of the entries */
     int64_t refs;                 /* under the lock of the entries, too */
-    bool is_kept;                 /* one of them is that of statistics */
+    bool is_kept;                 /* one of them is that of statistics, or of a predefined type */
     struct pw_built *built;       /* malloc'ed; how the types were made (stats/built.c). NULL: nobody has asked */
 } pw_entry;
 

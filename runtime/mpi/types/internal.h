@@ -53,8 +53,6 @@ pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes);
 /* Returns the entry of an earlier type that was made in the same way, with a reference for this one. NULL: there is
  * none. */
 pw_entry *pw_entries_constructed(pw_hash how);
-void pw_entries_ref(pw_entry *entry);
-void pw_entries_unref(pw_entry *entry);
 
 /* Keeps an entry alive for later types with the same key. */
 void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry);

@@ -110,6 +110,11 @@ void pw_registry_committed(MPI_Datatype type);
 /* MPI has made a duplicate, which begins as the original does: */
 void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
 
+/* For operations that use an entry after the call that its type was an argument of. Thread safe, and call nothing of
+ * MPI. */
+void pw_entries_ref(pw_entry *entry);
+void pw_entries_unref(pw_entry *entry);
+
 bool pw_registry_end_note_other(MPI_Datatype type);
 
 /* Ends the note of a type before MPI frees the type for the user. Returns false if there is no note. A type that

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 /* The only operation, the request it is known by, and whether somebody has claimed it. */
-static pw_pending operation;
+static pw_pending operation = {.stand_in = MPI_REQUEST_NULL};
 static MPI_Request known;
 static bool is_claimed;
 
