@@ -18,8 +18,6 @@
 
 typedef int send_fn(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                     MPI_Request *request, bool large);
-typedef int recv_fn(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                    MPI_Request *request, bool large);
 
 typedef struct transfer {
     pw_pending pending;
@@ -36,7 +34,7 @@ typedef struct transfer {
             pw_kept kept;
         };
     };
-    int peer, tag;   /* of a persistent operation */
+    int peer, tag;   /* of a persistent operation, or of a receive */
     bool is_self;    /* an operation in GPU memory whose peer is this process */
     pw_entry *entry; /* of a persistent operation, which has a reference to it; NULL: of any other one */
     void *buf;       /* the program's buffer, of so many objects */
@@ -162,31 +160,31 @@ static void destroy_send(pw_pending *p)
     destroy(t, &t->out);
 }
 
-static bool choose_send(pw_pending *p), choose_receive(pw_pending *p);
-static int post_send(pw_pending *p), post_receive(pw_pending *p);
+static bool choose(pw_pending *p);
+static int post(pw_pending *p);
 
 /* Persistent operations are started by these, too. */
 static const pw_pending_ops send_ops = {
-    .choose = choose_send, .start = pack, .begin_start = begin_packing, .post = post_send, .destroy = destroy_send};
+    .choose = choose, .start = pack, .begin_start = begin_packing, .post = post, .destroy = destroy_send};
 /* The operations of sends whose readers are waited for, or that are moved: they may read late, or in the program's own
  * buffer. */
-static const pw_pending_ops awaited_send_ops = {.choose = choose_send,
+static const pw_pending_ops awaited_send_ops = {.choose = choose,
                                                 .start = pack_or_move,
                                                 .begin_start = begin_packing,
-                                                .post = post_send,
+                                                .post = post,
                                                 .complete = finish_send,
                                                 .destroy = destroy_send,
                                                 .sends = true};
-static const pw_pending_ops recv_ops = {.choose = choose_receive,
+static const pw_pending_ops recv_ops = {.choose = choose,
                                         .start = expect,
-                                        .post = post_receive,
+                                        .post = post,
                                         .complete = unpack_arrived,
                                         .destroy = destroy_receive,
                                         .receives = true};
 /* The operations of receives into GPU memory. */
-static const pw_pending_ops gpu_recv_ops = {.choose = choose_receive,
+static const pw_pending_ops gpu_recv_ops = {.choose = choose,
                                             .start = expect,
-                                            .post = post_receive,
+                                            .post = post,
                                             .complete = unpack_arrived,
                                             .begin_complete = begin_unpacking,
                                             .destroy = destroy_receive,
@@ -222,16 +220,15 @@ static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
 }
 
 /* Follows an operation to this process in GPU memory (loopback.h), and no other one. */
-static void follow(transfer *t, const pw_staging *s, int peer, int tag)
+static void follow(transfer *t, const pw_staging *s)
 {
-    t->tag = tag;
-    t->is_self = is_on_device(s) && pw_loopback_is(t->pending.comm, peer);
+    t->is_self = is_on_device(s) && pw_loopback_is(t->pending.comm, t->peer);
     if (!t->is_self)
-        pw_loopback_miss(t->pending.comm, peer);
+        pw_loopback_miss(t->pending.comm, t->peer);
 }
 
 /* Sets what depends on the memory that a receive is staged for. */
-static void set_up_receive(transfer *t, const pw_entry *entry)
+static void set_up(transfer *t, const pw_entry *entry)
 {
     enum { LEAST_READ = 16 << 10 }; /* MPI copies shorter messages to GPU memory */
     bool on_device = is_on_device(&t->in);
@@ -284,84 +281,65 @@ static transfer *repeat(const pw_pending_ops *ops, void *buf, MPI_Count count, M
     return t;
 }
 
-/* MPI keeps a communicator that the program has freed as long as it has its own request, but not for others. */
-static bool stage(transfer *t, pw_staging *s, pw_role role)
+/* MPI keeps a communicator that the program has freed for its own request, but takes no other request there. */
+static bool choose(pw_pending *p)
 {
-    MPI_Comm comm = t->pending.comm;
+    transfer *t = (transfer *)p;
+    pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
+    if (pw_staging_again(s))
+        return pw_staging_is_open(s);
     pw_staging_close(s);
     *s = (pw_staging){.strategy = NULL};
-    if (comm != MPI_COMM_NULL)
-        pw_p2p_stage(s, PW_CALL_NONBLOCKING, role, t->entry, t->buf, t->count, t->peer, comm, false);
-    follow(t, s, t->peer, t->tag);
+    if (p->comm != MPI_COMM_NULL)
+        pw_p2p_stage(s, PW_CALL_NONBLOCKING, p->ops->receives ? PW_RECV : PW_SEND, t->entry, t->buf, t->count, t->peer,
+                     p->comm, false);
+    follow(t, s);
+    if (p->ops->receives) {
+        set_up(t, t->entry);
+    } else {
+        p->ops = is_on_device(s) ? &awaited_send_ops : &send_ops;
+        s->awaited = t->send != pw_call_Ibsend;
+    }
     return pw_staging_is_open(s);
 }
 
-static bool choose_send(pw_pending *p)
+static int receive(transfer *t, MPI_Message *message, MPI_Request *request)
 {
-    transfer *t = (transfer *)p;
-
-    if (pw_staging_again(&t->out))
-        return pw_staging_is_open(&t->out);
-    stage(t, &t->out, PW_SEND);
-    p->ops = is_on_device(&t->out) ? &awaited_send_ops : &send_ops;
-    t->out.awaited = t->send != pw_call_Ibsend;
-    return pw_staging_is_open(&t->out);
-}
-
-static int post_send(pw_pending *p)
-{
-    transfer *t = (transfer *)p;
-    int64_t bytes = t->moved ? 0 : t->out.buffer.bytes;
-
-    return t->send(t->out.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
-}
-
-static bool choose_receive(pw_pending *p)
-{
-    transfer *t = (transfer *)p;
-
-    if (pw_staging_again(&t->in))
-        return pw_staging_is_open(&t->in);
-    stage(t, &t->in, PW_RECV);
-    set_up_receive(t, t->entry);
-    return pw_staging_is_open(&t->in);
-}
-
-static int post_receive(pw_pending *p)
-{
-    transfer *t = (transfer *)p;
     int64_t bytes = t->in.buffer.bytes;
 
-    return pw_call_Irecv(t->in.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
+    return message
+               ? pw_call_Imrecv(t->in.data, bytes, MPI_BYTE, message, request, bytes > INT_MAX)
+               : pw_call_Irecv(t->in.data, bytes, MPI_BYTE, t->peer, t->tag, t->pending.comm, request, bytes > INT_MAX);
 }
 
-#define SEND_INIT(mode, post)                                                                                     \
-    pw_verdict pw_hook_##mode(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,         \
+static int post(pw_pending *p)
+{
+    transfer *t = (transfer *)p;
+    int64_t bytes = !p->ops->receives && !t->moved ? t->out.buffer.bytes : 0;
+
+    return p->ops->receives
+               ? receive(t, NULL, &p->stand_in)
+               : t->send(t->out.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
+}
+
+#define INIT(mode, constant, ops, starts)                                                                         \
+    pw_verdict pw_hook_##mode(constant void *buf, MPI_Count count, MPI_Datatype datatype, int peer, int tag,      \
                               MPI_Comm comm, MPI_Request *request, bool large, int *rc)                           \
     {                                                                                                             \
-        transfer *t = repeat(&send_ops, (void *)buf, count, datatype, dest, tag, comm);                           \
+        transfer *t = repeat(ops, (void *)buf, count, datatype, peer, tag, comm);                                 \
                                                                                                                   \
         if (!t)                                                                                                   \
             return PW_PASS;                                                                                       \
-        t->send = post;                                                                                           \
-        return launched(t, request, *rc = pw_call_##mode(buf, count, datatype, dest, tag, comm, request, large)); \
+        t->send = starts;                                                                                         \
+        return launched(t, request, *rc = pw_call_##mode(buf, count, datatype, peer, tag, comm, request, large)); \
     }
 
-SEND_INIT(Send_init, pw_call_Isend)
-SEND_INIT(Ssend_init, pw_call_Issend)
-SEND_INIT(Bsend_init, pw_call_Ibsend)
-SEND_INIT(Rsend_init, pw_call_Irsend)
-
-pw_verdict pw_hook_Recv_init(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                             MPI_Request *request, bool large, int *rc)
-{
-    transfer *t = repeat(&recv_ops, buf, count, datatype, source, tag, comm);
-
-    if (!t)
-        return PW_PASS;
-    return launched(t, request, *rc = pw_call_Recv_init(buf, count, datatype, source, tag, comm, request, large));
-}
+INIT(Send_init, const, &send_ops, pw_call_Isend)
+INIT(Ssend_init, const, &send_ops, pw_call_Issend)
+INIT(Bsend_init, const, &send_ops, pw_call_Ibsend)
+INIT(Rsend_init, const, &send_ops, pw_call_Irsend)
+INIT(Recv_init, , &recv_ops, NULL)
 
 /* ---- send ------------------------------------------------------------------------------------------------------- */
 
@@ -501,7 +479,6 @@ static pw_verdict recv(void *buf, MPI_Count count, MPI_Datatype datatype, int so
     pw_entry *entry = pw_p2p_entry(datatype, PW_RECV, buf, count, source, 1);
     pw_staging s;
     transfer *t;
-    bool large;
 
     pw_deferred_poll();
     t = pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm, false)
@@ -512,15 +489,13 @@ static pw_verdict recv(void *buf, MPI_Count count, MPI_Datatype datatype, int so
             pw_loopback_miss(comm, source);
         return PW_PASS;
     }
+    t->peer = source;
+    t->tag = tag;
     if (!message)
-        follow(t, &t->in, source, tag);
-    set_up_receive(t, entry);
-    pw_staging_expect(&t->in);
-    large = t->in.buffer.bytes > INT_MAX;
-    *rc = message ? pw_call_Imrecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, message, request, large)
-                  : pw_call_Irecv(t->in.data, t->in.buffer.bytes, MPI_BYTE, source, tag, comm, request, large);
-    if (*rc == MPI_SUCCESS && t->is_self)
-        pw_loopback_post(&t->from_own, comm, tag);
+        follow(t, &t->in);
+    set_up(t, entry);
+    expect(&t->pending);
+    *rc = receive(t, message, request);
     if (*rc == MPI_SUCCESS && is_on_device(&t->in))
         hold(t);
     return launched(t, request, *rc);

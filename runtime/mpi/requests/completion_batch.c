@@ -17,10 +17,13 @@ bool pw_is_refusal(int rc)
     return class == MPI_ERR_REQUEST || class == MPI_ERR_ARG || class == MPI_ERR_COUNT;
 }
 
-bool pw_is_over(pw_pending *p, MPI_Request left, bool named)
+bool pw_is_over(pw_pending *p, MPI_Request left)
 {
+    MPI_Status status;
+    int done = 0;
+
     if (left != MPI_REQUEST_NULL)
-        return pw_is_persistent(p) && named;
+        return pw_is_persistent(p) && PMPI_Request_get_status(left, &done, &status) == MPI_SUCCESS && done;
     p->persistent = p->stand_in != MPI_REQUEST_NULL;
     return true;
 }

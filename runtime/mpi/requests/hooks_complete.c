@@ -24,7 +24,7 @@ static int completed(pw_pending *p, MPI_Request below, MPI_Request *request, MPI
         rc = pw_pending_settle(p, status, &comm);
         return pw_mpi_report(comm, rc);
     }
-    if (pw_is_over(p, below, !pw_is_refusal(rc))) {
+    if (pw_is_over(p, below)) {
         pw_pending_free_once(p, request, true);
         pw_pending_settle(p, NULL, &comm);
     } else
@@ -70,22 +70,6 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
-
-pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
-{
-    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
-
-    if (!p)
-        return PW_PASS;
-    pw_pending_choose(p);
-    *rc = pw_pending_prepare(p);
-    if (*rc == MPI_SUCCESS)
-        *rc = pw_pending_is_posted(p) ? p->ops->post(p) : pw_next.MPI_Start(request);
-    if (*rc == MPI_SUCCESS)
-        pw_pending_started(p, *request);
-    pw_pending_unclaim(p);
-    return PW_DONE;
-}
 
 /* The first error counts. */
 static void note(int error, int *rc)
@@ -135,6 +119,11 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
             pw_pending_started(b.ops[i], requests[i]);
     pw_batch_close(&b);
     return PW_DONE;
+}
+
+pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
+{
+    return pw_hook_Startall(1, request, rc);
 }
 
 /* ---- cancel ----------------------------------------------------------------------------------------------------- */

@@ -21,22 +21,13 @@ static bool went_well(const MPI_Status *status, int rc)
     return rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS;
 }
 
-/* Returns whether a status, which is valid after MPI_ERR_IN_STATUS, belongs to an operation that is over. */
-static bool is_reported(const MPI_Status *status)
-{
-    int class = MPI_SUCCESS;
-
-    PMPI_Error_class(status->MPI_ERROR, &class);
-    return class != MPI_ERR_PENDING;
-}
-
 /* After an error, settles as failed the operations that are over and that MPI has not named. */
 static void settle_unnamed(pw_batch *b, const MPI_Request *requests)
 {
     MPI_Comm comm;
 
     for (int i = 0; i < b->n; i++)
-        if (b->ops[i] && pw_is_over(b->ops[i], requests[i], false))
+        if (b->ops[i] && requests[i] == MPI_REQUEST_NULL && pw_is_over(b->ops[i], requests[i]))
             pw_batch_settle(b, i, NULL, &comm);
 }
 
@@ -74,8 +65,7 @@ static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 
         if (well)
             pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
-        if (i < 0 || i >= b->n || !b->ops[i] ||
-            (!well && (c->all || c->any) && !pw_is_over(b->ops[i], b->requests[i], c->any || is_reported(status))))
+        if (i < 0 || i >= b->n || !b->ops[i] || (!well && (c->all || c->any) && !pw_is_over(b->ops[i], b->requests[i])))
             continue;
         error = pw_batch_settle(b, i, well || (!c->any && went_well(status, mpi_rc)) ? status : NULL, &comm);
         if (error != MPI_SUCCESS)
@@ -117,58 +107,6 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
     return failed ? pw_mpi_report(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
 }
 
-/*
- * MPICH handles an array of more than 64 requests in parts. After an error it does not touch the parts behind it, and
- * MPI_Testall touches none; their statuses then hold arbitrary values (4.0.2). If MPICH has written a source into the
- * status, it has completed the receive.
- */
-enum { NO_SOURCE = -0x5a5a5a };
-
-static bool is_in_doubt(const pw_batch *b)
-{
-    bool any = false;
-
-    for (int i = 0; i < b->n && !PW_MPI_IS_OPEN_MPI; i++)
-        any = any || (b->ops[i] && pw_is_persistent(b->ops[i]));
-    return any;
-}
-
-static void mark_sources(pw_batch *b, MPI_Status *statuses)
-{
-    for (int i = 0; i < b->n; i++) {
-        b->statuses[i].MPI_SOURCE = statuses[i].MPI_SOURCE;
-        statuses[i].MPI_SOURCE = NO_SOURCE;
-    }
-}
-
-/* A send that is over, though MPI still counts it as active, may be treated as inactive: nothing is left to do when it
- * is waited for. */
-static bool is_completed(const pw_pending *p, MPI_Request request, const MPI_Status *status)
-{
-    MPI_Status own;
-    int done = 0;
-
-    if (p->ops->complete && !p->ops->sends)
-        return status->MPI_SOURCE != NO_SOURCE;
-    return PMPI_Request_get_status(request, &done, &own) == MPI_SUCCESS && done;
-}
-
-/* Statuses that MPI has not written get their old values back. After an error, the call does not settle persistent
- * operations that are still under way. */
-static void unmark_sources(pw_batch *b, const MPI_Request *requests, MPI_Status *statuses, int rc)
-{
-    for (int i = 0; i < b->n; i++) {
-        pw_pending *p = b->ops[i];
-
-        if (rc != MPI_SUCCESS && p && pw_is_persistent(p) && !is_completed(p, requests[i], &statuses[i])) {
-            pw_pending_unclaim(p);
-            b->ops[i] = NULL;
-        }
-        if (statuses[i].MPI_SOURCE == NO_SOURCE && statuses != b->statuses)
-            statuses[i].MPI_SOURCE = b->statuses[i].MPI_SOURCE;
-    }
-}
-
 /* Returns whether a receive that a GPU may read is the operation at this place, and MPI may be asked for it before it
  * completes it. */
 static bool is_gathered(const pw_pending *p)
@@ -201,17 +139,13 @@ static void gather_reads(const pw_batch *b)
  * no statuses. */
 static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
 {
-    bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored, doubt = is_in_doubt(b);
+    bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored;
     int rc;
 
     if (forgets)
         expect_errors(b);
-    if (doubt)
-        mark_sources(b, statuses);
     rc = flag ? pw_next.MPI_Testall(b->n, b->requests, flag, statuses)
               : pw_next.MPI_Waitall(b->n, b->requests, statuses);
-    if (doubt)
-        unmark_sources(b, b->requests, statuses, rc);
     if (forgets && rc == MPI_SUCCESS)
         rc = recover_errors(b, b->requests);
     return rc != MPI_SUCCESS || !flag || *flag

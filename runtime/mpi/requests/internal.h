@@ -81,10 +81,11 @@ static inline bool pw_is_persistent(const pw_pending *p)
 /*
  * Returns whether a claimed operation is over after a call has failed; other operations of the call may have caused the
  * error. `left`: the request as MPI has left it. MPI sets the request of a finished operation to MPI_REQUEST_NULL. A
- * persistent request stays as it is, so there the answer is `named`: whether MPI has named the operation in its error.
- * Open MPI frees a persistent request that has failed; the operation is then no longer persistent.
+ * persistent request stays as it is, and MPI is asked: statuses tell nothing, since MPICH handles an array of more than
+ * 64 requests in parts, and after an error touches none of the later ones. Open MPI frees a persistent request that has
+ * failed; the operation is then no longer persistent.
  */
-bool pw_is_over(pw_pending *p, MPI_Request left, bool named);
+bool pw_is_over(pw_pending *p, MPI_Request left);
 
 /* Returns whether an error code says that MPI has refused the arguments, and done nothing else. */
 bool pw_is_refusal(int rc);

@@ -268,6 +268,20 @@ static bool may_leave_others(const trial *t, const outcome *natively)
     return t->way == TEST_WAITALL && t->ignore && natively->null[0] && natively->null[RECEIVES - 1];
 }
 
+/*
+ * Open MPI frees a persistent receive that has failed, and some calls do not report the failure. A receive that is
+ * staged fails as a nonblocking one does, and its request stays.
+ */
+static bool is_staged(const trial *t, const outcome *a)
+{
+#ifdef OPEN_MPI
+    return t->persistent && a->class != MPI_SUCCESS && a->handled == 1 && !a->null[LONG_ONE];
+#else
+    (void)t, (void)a;
+    return false;
+#endif
+}
+
 /* What comes in pieces may come in any order: then only what is certain is compared. */
 static void compare(const trial *t, const outcome *a, const outcome *b)
 {
@@ -317,7 +331,7 @@ static void check_truncation(int n)
             }
             a = run_trial(&ours);
             b = run_trial(&theirs);
-            if (!is_overlooked(&ours))
+            if (!is_overlooked(&ours) && !is_staged(&ours, &a))
                 compare(&ours, &a, &b);
         }
     MPI_Type_free(&whole_type);
