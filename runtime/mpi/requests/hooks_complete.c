@@ -71,6 +71,22 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
 
+pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
+{
+    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+
+    if (!p)
+        return PW_PASS;
+    pw_pending_choose(p);
+    *rc = pw_pending_prepare(p);
+    if (*rc == MPI_SUCCESS)
+        *rc = pw_pending_is_posted(p) ? p->ops->post(p) : pw_next.MPI_Start(request);
+    if (*rc == MPI_SUCCESS)
+        pw_pending_started(p, *request);
+    pw_pending_unclaim(p);
+    return PW_DONE;
+}
+
 /* The first error counts. */
 static void note(int error, int *rc)
 {
@@ -121,11 +137,6 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     return PW_DONE;
 }
 
-pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
-{
-    return pw_hook_Startall(1, request, rc);
-}
-
 /* ---- cancel ----------------------------------------------------------------------------------------------------- */
 
 /* Nothing tells at once whether MPI cancels a receive, and so which one takes the next message. */
@@ -161,7 +172,7 @@ pw_verdict pw_hook_Request_free(MPI_Request *request, int *rc)
         return PW_DONE;
     }
     if (p->stand_in != MPI_REQUEST_NULL)
-        PMPI_Request_free(&p->stand_in);
+        PMPI_Request_free(&(MPI_Request){p->stand_in});
     *rc = pw_next.MPI_Request_free(request);
     if (*rc == MPI_SUCCESS)
         pw_pending_drop(p);

@@ -17,7 +17,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-_Atomic int64_t pw_pending_live = 1;
+_Atomic int64_t pw_pending_live = 1, pw_pending_resting;
 
 static pw_pending *of_node(pw_pending_node *node)
 {
@@ -63,7 +63,7 @@ static int complete(pw_pending *p, MPI_Status *status)
 {
     int rc = MPI_SUCCESS;
 
-    if (p->ops->complete && !p->settled && !p->native) {
+    if (p->ops->complete && !p->settled) {
         p->settled = true;
         rc = is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
     }
@@ -84,6 +84,11 @@ static void finish_at_once(MPI_Request request, pw_pending *p)
     p->ops->destroy(p);
 }
 
+static void count(_Atomic int64_t *n, int change)
+{
+    atomic_fetch_add_explicit(n, change, memory_order_relaxed);
+}
+
 void pw_pending_track(MPI_Request request, pw_pending *p)
 {
     p->active = !p->persistent;
@@ -95,7 +100,9 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
         finish_at_once(request, p);
         return;
     }
-    atomic_fetch_add_explicit(&pw_pending_live, 1, memory_order_relaxed);
+    /* Open MPI frees a persistent request that has failed. */
+    p->rests = p->persistent && p->ops->choose && !PW_MPI_IS_OPEN_MPI;
+    count(p->rests ? &pw_pending_resting : &pw_pending_live, 1);
     pw_pending_node_insert(&p->node, pw_request_key(request));
 }
 
@@ -116,16 +123,25 @@ void pw_pending_unclaim(pw_pending *p)
     pw_pending_node_release(&p->node);
 }
 
+/* The program's request is that of the operation again. */
+static void end_stand_in(pw_pending *p)
+{
+    if (p->stand_in != MPI_REQUEST_NULL)
+        count(&pw_pending_live, -1);
+    p->stand_in = MPI_REQUEST_NULL;
+}
+
 /* Destroys an operation that is no longer in the table. */
 static void destroy(pw_pending *p)
 {
+    count(p->rests ? &pw_pending_resting : &pw_pending_live, -1);
     p->ops->destroy(p);
-    atomic_fetch_sub_explicit(&pw_pending_live, 1, memory_order_relaxed);
 }
 
 void pw_pending_drop(pw_pending *p)
 {
     pw_pending_node_remove(&p->node);
+    end_stand_in(p);
     destroy(p);
 }
 
@@ -145,7 +161,7 @@ int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
         *comm = comm_of(p);
     if (p->persistent) {
         p->active = false;
-        p->stand_in = MPI_REQUEST_NULL;
+        end_stand_in(p);
         pw_pending_unclaim(p);
     } else {
         pw_pending_drop(p);
@@ -180,7 +196,7 @@ void pw_pending_await(pw_pending *p)
 
 bool pw_pending_begin_settle(pw_pending *p, const MPI_Status *status)
 {
-    return !p->ops->begin_complete || !p->active || p->settled || p->native || is_cancelled(p, status) ||
+    return !p->ops->begin_complete || !p->active || p->settled || is_cancelled(p, status) ||
            p->ops->begin_complete(p, status);
 }
 
@@ -209,8 +225,10 @@ int pw_pending_prepare(pw_pending *p)
 
 void pw_pending_started(pw_pending *p, MPI_Request request)
 {
-    p->active = true;
+    p->active = !p->native;
     p->settled = false;
+    if (p->stand_in != MPI_REQUEST_NULL)
+        count(&pw_pending_live, 1);
     if (request == p->request)
         return;
     pw_pending_node_remove(&p->node);

@@ -75,7 +75,8 @@ struct pw_pending {
     /* The table sets what follows. */
     int error;            /* of a deferred send that could not be packed or started: completing calls return it */
     bool active;          /* started and not completed; always true unless persistent */
-    bool native;          /* it is started so */
+    bool native;          /* MPI starts it, and completes it without us: it is never active then */
+    bool rests;           /* it counts in pw_pending_resting */
     bool hidden;          /* from MPI, in the call that completes it (completion_batch.c) */
     bool settled;         /* complete has run, but the request lives on (MPI_Request_get_status) */
     MPI_Request request;  /* the program's */
@@ -99,10 +100,16 @@ bool pw_pending_is_seen(void);
 void pw_pending_track(MPI_Request request, pw_pending *p);
 
 /*
- * The number of operations in the table, plus one until the next functions are known. While it is zero, wrappers of
- * completing calls go straight to MPI.
+ * The number of operations that completing calls must know of, plus one until the next functions are known; and that of
+ * the other ones in the table: persistent operations, of which each start by a stand-in counts among the first. While
+ * the numbers are zero, wrappers of completing, or starting, calls go straight to MPI.
  */
-extern PW_HIDDEN _Atomic int64_t pw_pending_live;
+extern PW_HIDDEN _Atomic int64_t pw_pending_live, pw_pending_resting;
+
+static PW_GATE_INLINE bool pw_pending_rest(void)
+{
+    return atomic_load_explicit(&pw_pending_resting, memory_order_acquire) != 0;
+}
 
 static PW_GATE_INLINE bool pw_pending_any(void)
 {

@@ -75,12 +75,6 @@ bool pw_staging_try(pw_staging *s, pw_message *m)
     return pw_message_describe(m) && pw_staging_open(s, m);
 }
 
-bool pw_staging_again(const pw_staging *s)
-{
-    return s->site && !pw_gate_judged && !pw_layout_use_is_reported() &&
-           pw_site_again(s->site, pw_staging_is_open(s) ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left);
-}
-
 /*
  * While a round is timed: if the staging's kernel is not there yet, lets the bytes that the site has moved in other
  * ways count towards it. Otherwise a way that loses by the interpreter would never get the kernel by which it wins.

@@ -11,9 +11,6 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
 /* Does pw_message_describe and pw_staging_open for a message, of which the caller has filled buffer.base, buffer.count,
  * entry, kind, role, channel and once. */
 bool pw_staging_try(pw_staging *s, pw_message *m);
-/* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was
- * opened, or left empty by pw_staging_open, and counts a use of it. No: the message must be staged anew. */
-bool pw_staging_again(const pw_staging *s);
 /* To be called before a staging is packed in parts: tells other processes of the node what all of it is going to be. */
 void pw_staging_announce(pw_staging *s);
 /* Packs the user's buffer. */

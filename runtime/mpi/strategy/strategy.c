@@ -239,6 +239,12 @@ pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, pw_site **recor
     return choose_afresh(a, refused);
 }
 
+bool pw_staging_again(const pw_staging *s)
+{
+    return s->site && !pw_gate_judged && !chosen_by.counted &&
+           pw_site_again(s->site, s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left);
+}
+
 bool pw_message_is_left(const pw_message *m)
 {
     pw_asked a;

@@ -147,6 +147,9 @@ bool pw_message_is_one_block(const pw_message *m);
 enum { PW_LEAST_READ = 2048 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
+/* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was
+ * opened, or left empty by pw_staging_open, and counts a use of it. No: the message must be staged anew. */
+bool pw_staging_again(const pw_staging *s);
 /* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);
 /* A message is left to MPI whatever its site says. If that says so, too, the next one takes the short path
