@@ -173,8 +173,7 @@ static const pw_pending_ops awaited_send_ops = {.choose = choose,
                                                 .begin_start = begin_packing,
                                                 .post = post,
                                                 .complete = finish_send,
-                                                .destroy = destroy_send,
-                                                .sends = true};
+                                                .destroy = destroy_send};
 static const pw_pending_ops recv_ops = {.choose = choose,
                                         .start = expect,
                                         .post = post,
@@ -287,7 +286,7 @@ static bool choose(pw_pending *p)
     transfer *t = (transfer *)p;
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
-    if (pw_staging_again(s))
+    if (p->comm != MPI_COMM_NULL && pw_staging_again(s))
         return pw_staging_is_open(s);
     pw_staging_close(s);
     *s = (pw_staging){.strategy = NULL};

@@ -58,9 +58,8 @@ typedef struct pw_pending_ops {
     void (*destroy)(pw_pending *p);
     /* MPI_Cancel does not take such requests, so nothing asks their statuses whether they were cancelled. */
     bool uncancellable;
-    /* It is a receive: a call that starts several operations prepares these first. It is a send, whose status says
-     * nothing. */
-    bool receives, sends;
+    /* It is a receive: a call that starts several operations prepares these first. */
+    bool receives;
 } pw_pending_ops;
 
 struct pw_pending {

@@ -1,12 +1,42 @@
 /*
  * Persistent requests: all modes of sending, started one by one and together, completed in every way, with data that
- * changes between starts; types and communicators freed before or under way; inactive requests. Run with each strategy.
+ * changes between starts; types and communicators freed before or under way; inactive requests. Run with each strategy,
+ * and, with an argument, with another one in each start.
  */
+#include "base/strategy_table.h"
 #include "tests/mpi/support/completion.h"
+
+#include <dlfcn.h>
 
 enum { CHANNELS = 5, ROUNDS = 9 };
 
 static int rank, ranks;
+
+/* ---- strategies that change -------------------------------------------------------------------------------------- */
+
+static bool (*force)(pw_strategy_id id); /* packwright_force_strategy; NULL: nothing changes */
+
+static void change(void)
+{
+    static const pw_strategy_id ids[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_PACKED, PW_STRATEGY_NATIVE,
+                                         PW_STRATEGY_DIRECT};
+    static unsigned changes;
+
+    if (force)
+        force(ids[(changes++ + (unsigned)rank) % (sizeof ids / sizeof *ids)]);
+}
+
+static int start_one(MPI_Request *request)
+{
+    change();
+    return MPI_Start(request);
+}
+
+static int start_all(int n, MPI_Request *requests)
+{
+    change();
+    return MPI_Startall(n, requests);
+}
 
 /* ---- an exchange with both neighbours ---------------------------------------------------------------------------- */
 
@@ -69,17 +99,17 @@ static void start(exchange *x, int round)
         test_buffer_fill(&x->in[i], 3);
     }
     if (round % 2) {
-        MPI_Startall(CHANNELS, x->requests);
+        start_all(CHANNELS, x->requests);
     } else {
         for (int i = 0; i < CHANNELS; i++)
-            MPI_Start(&x->requests[i]);
+            start_one(&x->requests[i]);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (round % 3) {
-        MPI_Startall(CHANNELS, x->requests + CHANNELS);
+        start_all(CHANNELS, x->requests + CHANNELS);
     } else {
         for (int i = 0; i < CHANNELS; i++)
-            MPI_Start(&x->requests[CHANNELS + i]);
+            start_one(&x->requests[CHANNELS + i]);
     }
 }
 
@@ -166,8 +196,8 @@ static void check_freed(int n, bool comm_while_active)
         MPI_Type_free(&type);
         test_buffer_fill(&out, 20 + round);
         test_buffer_fill(&in, 4);
-        MPI_Startall(2, requests);
-        if (round == 2 && comm_while_active)
+        start_all(2, requests);
+        if (round == 1 && comm_while_active)
             MPI_Comm_free(&comm);
         MPI_Waitall(2, requests, test_ignored());
         CHECK(test_buffer_equal(&in, &expected), "n=%d, round %u, type freed", n, round);
@@ -194,7 +224,7 @@ static void check_freed_active(int n)
     test_buffer_fill(&in, 4);
     MPI_Recv_init(in.origin, 1, type, rank, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Send_init(out.origin, 1, type, rank, 1, MPI_COMM_WORLD, &requests[1]);
-    MPI_Startall(2, requests);
+    start_all(2, requests);
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);
     CHECK(requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL, "freed while active");
@@ -224,13 +254,13 @@ static void check_cancelled(void)
     test_buffer_fill(&before, 4);
     MPI_Recv_init(b.origin, 1, type, rank, 1, MPI_COMM_WORLD, &request);
     for (int i = 0; i < 3; i++) {
-        MPI_Start(&request);
+        start_one(&request);
         MPI_Cancel(&request);
         MPI_Wait(&request, &status);
         MPI_Test_cancelled(&status, &cancelled);
         CHECK(cancelled && test_buffer_equal(&b, &before), "cancelled %d", cancelled);
     }
-    MPI_Start(&request);
+    start_one(&request);
     test_buffer_fill(&before, 12);
     MPI_Send(before.origin, 1, type, rank, 1, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -238,6 +268,34 @@ static void check_cancelled(void)
     MPI_Request_free(&request);
     test_buffer_free(&b);
     test_buffer_free(&before);
+    test_buffer_free(&expected);
+    MPI_Type_free(&type);
+}
+
+/* A program may learn that a start is over, and free the request without waiting for it. */
+static void check_seen(int n)
+{
+    MPI_Datatype type = test_type(1, n);
+    test_buffer out = test_buffer_create(type, 1), in = test_buffer_create(type, 1),
+                expected = test_expected(type, 1, 44, type, 1, 4);
+    MPI_Request requests[2];
+    int flag = 0;
+
+    test_buffer_fill(&out, 44);
+    test_buffer_fill(&in, 4);
+    MPI_Recv_init(in.origin, 1, type, rank, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(out.origin, 1, type, rank, 1, MPI_COMM_WORLD, &requests[1]);
+    start_one(&requests[0]);
+    start_one(&requests[1]);
+    while (!flag)
+        MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE);
+    CHECK(test_buffer_equal(&in, &expected), "n=%d, seen", n);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status(requests[1], &flag, MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    test_buffer_free(&out);
+    test_buffer_free(&in);
     test_buffer_free(&expected);
     MPI_Type_free(&type);
 }
@@ -254,7 +312,7 @@ static void check_under_way(void)
         buffered(b.origin, 1, type, 1, 8, MPI_COMM_WORLD, &request);
         for (unsigned i = 0; i < STARTS; i++) {
             test_buffer_fill(&b, 50 + i);
-            MPI_Start(&request);
+            start_one(&request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
         MPI_Request_free(&request);
@@ -279,6 +337,10 @@ int main(int argc, char **argv)
     int rc, bytes;
 
     MPI_Init(&argc, &argv);
+    if (argc > 1) {
+        *(void **)&force = dlsym(RTLD_DEFAULT, "packwright_force_strategy");
+        CHECK(force, "packwright_force_strategy is not there");
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Buffer_attach(attached, sizeof attached);
@@ -291,6 +353,7 @@ int main(int argc, char **argv)
         check_freed(n, false);
         check_freed(n, true);
         check_freed_active(n);
+        check_seen(n);
     }
     check_cancelled();
     check_under_way();

@@ -1,6 +1,6 @@
 /*
  * Messages that are tried natively and packed in turns: whatever each rank takes, the bytes must be right. What was
- * tried is for the statistics to say.
+ * tried is for the statistics to say. With an argument: messages of persistent requests only, which are tried as well.
  */
 #include "tests/mpi/support/harness.h"
 
@@ -68,6 +68,30 @@ static void in_flight(MPI_Datatype type, grid *out, grid *in)
     }
 }
 
+static void started(MPI_Datatype type, grid *out, grid *in)
+{
+    MPI_Request requests[2 * IN_FLIGHT];
+    MPI_Status statuses[2 * IN_FLIGHT];
+
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        MPI_Recv_init(&in[i], 1, type, 1 - rank, i, MPI_COMM_WORLD, &requests[i]);
+        MPI_Send_init(out, 1, type, 1 - rank, i, MPI_COMM_WORLD, &requests[IN_FLIGHT + i]);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        fill(out, round + rank);
+        for (int i = 0; i < IN_FLIGHT; i++)
+            clear(&in[i]);
+        MPI_Startall(2 * IN_FLIGHT, requests);
+        MPI_Waitall(2 * IN_FLIGHT, requests, statuses);
+        for (int i = 0; i < IN_FLIGHT; i++)
+            check(&in[i], round + 1 - rank, "started", round);
+    }
+    for (int i = 0; i < 2 * IN_FLIGHT; i++)
+        MPI_Request_free(&requests[i]);
+}
+
+static bool persistent;
+
 static void check_all(void)
 {
     grid *out = malloc(sizeof *out), *in = malloc(IN_FLIGHT * sizeof *in);
@@ -76,8 +100,12 @@ static void check_all(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Type_vector(BLOCKS, 1, 2, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
-    ping_pong(type, out, in);
-    in_flight(type, out, in);
+    if (persistent) {
+        started(type, out, in);
+    } else {
+        ping_pong(type, out, in);
+        in_flight(type, out, in);
+    }
     MPI_Type_free(&type);
     free(out);
     free(in);
@@ -85,5 +113,6 @@ static void check_all(void)
 
 int main(int argc, char **argv)
 {
+    persistent = argc > 1;
     return test_run(&argc, &argv, check_all);
 }
