@@ -290,9 +290,10 @@ static bool choose(pw_pending *p)
         return pw_staging_is_open(s);
     pw_staging_close(s);
     *s = (pw_staging){.strategy = NULL};
-    if (p->comm != MPI_COMM_NULL)
-        pw_p2p_stage(s, PW_CALL_NONBLOCKING, p->ops->receives ? PW_RECV : PW_SEND, t->entry, t->buf, t->count, t->peer,
-                     p->comm, false);
+    if (p->comm == MPI_COMM_NULL)
+        return false;
+    pw_p2p_stage(s, PW_CALL_NONBLOCKING, p->ops->receives ? PW_RECV : PW_SEND, t->entry, t->buf, t->count, t->peer,
+                 p->comm, false);
     follow(t, s);
     if (p->ops->receives) {
         set_up(t, t->entry);
