@@ -31,8 +31,7 @@ pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);
 
 /*
  * Returns the path of the model for this machine and MPI: model-<mpi>-<cpu>-<gpu>.json in the cache directory, so that
- * machines of several kinds can share the directory, and with -network before the end in a process whose launcher has
- * put it alone on its node. The GPU's name is read from /proc, without loading its driver.
+ * machines of several kinds can share the directory. The GPU's name is read from /proc, without loading its driver.
  * False: no directory is known.
  */
 bool pw_model_path(const char *mpi, char *out, size_t size);

@@ -40,10 +40,6 @@ static inline bool pw_model_has(const pw_model *m, pw_fact fact)
  */
 const pw_model *pw_model_now(void);
 
-/* Returns the model that was measured over these transports (pw_net_transports), of this process's and that of ranks on
- * different nodes; this process's if neither was. */
-const pw_model *pw_model_over(const char *transports);
-
 /* Reads PACKWRIGHT_MODEL, and the file for this MPI ("mpich", "openmpi"). A file that cannot be used leads to one
  * warning and the defaults. A missing file leads to a warning only if PACKWRIGHT_MODEL names it. Called once, before
  * threads ask. */

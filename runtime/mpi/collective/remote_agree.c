@@ -71,7 +71,7 @@ static bool connect(pw_remote_request *q, const card *cards)
 /* Returns the bytes of the shortest block that may gain by being read by this rank or from it. NEVER: none gains. */
 static int64_t least_over(const char *transports)
 {
-    int64_t least = pw_model_remote_least(pw_model_over(transports), transports);
+    int64_t least = pw_model_remote_least(pw_model_now(), transports);
 
     if (pw_strategy_is_named(pw_remote_strategy))
         return 1;

@@ -122,8 +122,7 @@ const pw_conditions *pw_ask_all(pw_asked *a)
     a->is_complete = true;
     c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED);
     if (c->set & PW_IF_FAR)
-        c->far_part =
-            pw_model_remote_part(pw_model_over(m->transports), m->transports, m->buffer.bytes, c->shape.block);
+        c->far_part = pw_model_remote_part(pw_model_now(), m->transports, m->buffer.bytes, c->shape.block);
     if (is_on_device(m))
         c->set |= when(c->set & PW_IF_SHOWN && pw_gpu_lazy_is_possible(), PW_IF_OPENED) |
                   when(m->entry->layout && pw_gpu_is_odd(m->entry->layout, m->buffer.bytes), PW_IF_ODD);

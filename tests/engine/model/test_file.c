@@ -340,51 +340,6 @@ static void system_wide_model(void **state)
     assert_false(pw_model_system_path("mpich", path, sizeof path));
 }
 
-/* Ranks that each have a node take the facts of their network's model, and their node's of what one process does. */
-static void a_network_has_a_model_of_its_own(void **state)
-{
-    char dir[] = "/tmp/pw-model-XXXXXX", node[PW_MODEL_PATH], network[PW_MODEL_PATH];
-    pw_model of_node = {.facts = PW_FACTS_DEFAULT}, of_network = of_node;
-    const pw_model *model;
-    pw_diag diag = {0};
-
-    (void)state;
-    assert_non_null(mkdtemp(dir));
-    setenv("PACKWRIGHT_CACHE_DIR", dir, 1);
-    setenv("PACKWRIGHT_SYSTEM_CACHE", "off", 1);
-    pw_env_reload();
-    strcpy(of_node.origin.network, "posix");
-    strcpy(of_network.origin.network, "rc_mlx5");
-    assert_int_equal(pw_model_set(&of_node, PW_FACT_remote_least, 1000, &diag), PW_OK);
-    assert_int_equal(pw_model_set(&of_node, PW_FACT_launch, 10, &diag), PW_OK);
-    assert_int_equal(pw_model_set(&of_network, PW_FACT_remote_least, 2000, &diag), PW_OK);
-    assert_true(pw_model_path("mpich", node, sizeof node));
-    assert_int_equal(pw_model_write(node, &of_node, &diag), PW_OK);
-    setenv("MPI_LOCALNRANKS", "1", 1);
-    setenv("PMI_SIZE", "2", 1);
-    assert_true(pw_model_path("mpich", network, sizeof network));
-    assert_string_not_equal(node, network);
-    assert_int_equal(pw_model_write(network, &of_network, &diag), PW_OK);
-
-    model = start_again();
-    assert_true(model->facts.launch == 10 && model->facts.remote_least == 2000);
-    assert_ptr_equal(pw_model_over("rc_mlx5"), model);
-    unsetenv("MPI_LOCALNRANKS");
-    unsetenv("PMI_SIZE");
-    model = start_again();
-    assert_true(model->facts.launch == 10 && model->facts.remote_least == 1000);
-    assert_ptr_equal(pw_model_over("rc_mlx5"), model);
-    /* With a network, ranks of one node have peers on others. */
-    setenv("PACKWRIGHT_NET", "ucx", 1);
-    pw_env_reload();
-    model = start_again();
-    assert_true(model->facts.remote_least == 1000 && pw_model_over("rc_mlx5")->facts.remote_least == 2000);
-    assert_ptr_equal(pw_model_over("posix"), model);
-    unlink(node);
-    unlink(network);
-    rmdir(dir);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,7 +354,6 @@ int main(void)
         cmocka_unit_test(files),
         cmocka_unit_test(foreign_models_do_not_fit),
         cmocka_unit_test(system_wide_model),
-        cmocka_unit_test(a_network_has_a_model_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
