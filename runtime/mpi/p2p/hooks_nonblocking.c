@@ -262,7 +262,8 @@ static transfer *repeat(const pw_pending_ops *ops, void *buf, MPI_Count count, M
     pw_role role = ops->receives ? PW_RECV : PW_SEND;
     pw_entry *entry = pw_p2p_entry(datatype, role, buf, count, peer, PW_NOTE_REPEATED);
     pw_message m = {.role = role, .entry = entry, .buffer = {.base = buf, .count = count}};
-    transfer *t = entry && peer != MPI_PROC_NULL && pw_pending_is_seen() && pw_message_describe(&m)
+    transfer *t = entry && peer != MPI_PROC_NULL && pw_pending_is_seen() && pw_message_describe(&m) &&
+                          !pw_split_is_own(role, entry, buf, count, peer, comm)
                       ? create(ops, comm, &(pw_staging){.strategy = NULL})
                       : NULL;
 
