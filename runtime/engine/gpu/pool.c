@@ -33,7 +33,7 @@ static const int64_t most_idle[PW_GPU_MEMORIES] = {
 
 /* The blocks of one kind of memory. */
 typedef struct stock {
-    pw_idle_slot slots[PW_SIZE_CLASSES][PW_IDLE_KEPT];
+    pw_idle_slots slots[PW_SIZE_CLASSES];
     pw_idle idle;
 } stock;
 

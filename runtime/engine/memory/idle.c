@@ -35,21 +35,25 @@ static uint64_t tick(pw_idle *idle)
 static bool put(pw_idle *idle, void *block, int shelf)
 {
     int64_t bytes = pw_idle_shelf_bytes(shelf);
+    pw_idle_slots *slots = &idle->slots[shelf];
+    unsigned next = atomic_load_explicit(&slots->next, memory_order_relaxed);
 
     if (bytes > idle->most)
         return false;
     /* Count the block before it can be taken. */
     atomic_fetch_add_explicit(&idle->bytes, bytes, memory_order_relaxed);
-    for (int i = 0; i < PW_IDLE_KEPT; i++) {
-        pw_idle_slot *slot = &idle->slots[shelf][i];
+    for (unsigned i = 0; i < PW_IDLE_KEPT; i++) {
+        pw_idle_slot *slot = &slots->all[(next + i) % PW_IDLE_KEPT];
         void *empty = NULL;
 
         if (atomic_load_explicit(&slot->block, memory_order_relaxed))
             continue;
         atomic_store_explicit(&slot->since, tick(idle), memory_order_relaxed);
         if (atomic_compare_exchange_strong_explicit(&slot->block, &empty, block, memory_order_release,
-                                                    memory_order_relaxed))
+                                                    memory_order_relaxed)) {
+            atomic_store_explicit(&slots->next, next + i + 1, memory_order_relaxed);
             return true;
+        }
     }
     atomic_fetch_sub_explicit(&idle->bytes, bytes, memory_order_relaxed);
     return false;
@@ -67,7 +71,7 @@ static bool free_oldest(pw_idle *idle)
 
     for (int at = 0; at < idle->shelves; at++)
         for (int i = 0; i < PW_IDLE_KEPT; i++) {
-            pw_idle_slot *slot = &idle->slots[at][i];
+            pw_idle_slot *slot = &idle->slots[at].all[i];
             uint64_t since = atomic_load_explicit(&slot->since, memory_order_relaxed);
 
             if (!atomic_load_explicit(&slot->block, memory_order_relaxed) || since >= least)
@@ -100,7 +104,7 @@ static void free_stale(pw_idle *idle)
         uint64_t patience = PW_IDLE_PUTS + (uint64_t)(pw_idle_shelf_bytes(shelf) >> PW_SIZE_FIRST_SHIFT);
 
         for (int i = 0; i < PW_IDLE_KEPT && n < idle->at_once; i++) {
-            pw_idle_slot *slot = &idle->slots[shelf][i];
+            pw_idle_slot *slot = &idle->slots[shelf].all[i];
             bool is_stale = atomic_load_explicit(&slot->since, memory_order_relaxed) + patience < now;
             void *block = is_stale ? take_from(idle, slot, shelf) : NULL;
 
@@ -115,11 +119,16 @@ static void free_stale(pw_idle *idle)
 
 void *pw_idle_take(pw_idle *idle, int shelf)
 {
-    for (int i = 0; i < PW_IDLE_KEPT; i++) {
-        void *block = take_from(idle, &idle->slots[shelf][i], shelf);
+    pw_idle_slots *slots = &idle->slots[shelf];
+    unsigned next = atomic_load_explicit(&slots->next, memory_order_relaxed);
 
-        if (block)
+    for (unsigned i = 1; i <= PW_IDLE_KEPT; i++) {
+        void *block = take_from(idle, &slots->all[(next - i) % PW_IDLE_KEPT], shelf);
+
+        if (block) {
+            atomic_store_explicit(&slots->next, next - i, memory_order_relaxed);
             return block;
+        }
     }
     return NULL;
 }

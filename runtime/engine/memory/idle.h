@@ -46,10 +46,16 @@ typedef struct pw_idle_slot {
     _Atomic uint64_t since; /* the clock when the block came; while a block comes or goes, it may be another block's */
 } pw_idle_slot;
 
+/* The slots of one shelf. */
+typedef struct pw_idle_slots {
+    pw_idle_slot all[PW_IDLE_KEPT];
+    _Atomic unsigned next; /* where to look first for an empty slot, and before it for a block; others may differ */
+} pw_idle_slots;
+
 /* The blocks are on shelves: PW_SIZE_CLASSES shelves for each kind of memory that the owner distinguishes. The owner
  * sets all but the last two fields, which start as zero. */
 typedef struct pw_idle {
-    pw_idle_slot (*slots)[PW_IDLE_KEPT]; /* the slots of each shelf; all NULL at first */
+    pw_idle_slots *slots; /* of each shelf; all zero at first */
     int shelves;
     int at_once;  /* the most blocks that a call frees for one reason; pw_idle_clear frees all */
     int64_t most; /* the bytes that may be idle */

@@ -26,7 +26,7 @@ enum {
     HUGE_SHIFT = 21         /* buffers from this size on are aligned to huge pages, and ask for them */
 };
 
-static pw_idle_slot slots[SIDES * PW_SIZE_CLASSES][PW_IDLE_KEPT];
+static pw_idle_slots slots[SIDES * PW_SIZE_CLASSES];
 
 static void release(void *unused, void *buffer)
 {
