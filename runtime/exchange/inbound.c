@@ -29,69 +29,74 @@ struct pw_inbound {
 /*
  * The singleton. places[i] and ends[i] say where the memory of receive many[i] is, and are read without a lock. Who is
  * asked by MPI to write into that memory may then read many[i]: a receive is not forgotten before MPI is through with
- * it. `high` bounds the places that were ever used.
+ * it. `high` bounds the places that were ever used. The next receive takes the first free place from `next` on, and MPI
+ * mostly asks for the one behind `found`, the last that it asked for.
  */
 static struct {
     _Atomic uintptr_t places[EXPECTED]; /* 0: free; set after the end */
     _Atomic uintptr_t ends[EXPECTED];
     pw_inbound many[EXPECTED];
-    _Atomic int high, takers;
+    _Atomic int high, next, found, takers;
 } expected;
 
 enum { BEING_FILLED = 1 };
 
 /* ---- expecting --------------------------------------------------------------------------------------------------- */
 
-static int take_place(void)
+/* Returns a free place, for the caller to fill in and to publish. NULL: there is none. */
+static pw_inbound *take_place(void)
 {
-    for (int i = 0; i < EXPECTED; i++) {
+    int next = atomic_load_explicit(&expected.next, memory_order_relaxed);
+
+    for (int n = 0; n < EXPECTED; n++) {
+        int i = (next + n) % EXPECTED;
         uintptr_t nothing = 0;
 
         if (!atomic_load_explicit(&expected.places[i], memory_order_relaxed) &&
             atomic_compare_exchange_strong_explicit(&expected.places[i], &nothing, BEING_FILLED, memory_order_acquire,
-                                                    memory_order_relaxed))
-            return i;
+                                                    memory_order_relaxed)) {
+            atomic_store_explicit(&expected.next, i + 1, memory_order_relaxed);
+            return &expected.many[i];
+        }
     }
-    return -1;
+    return NULL;
 }
 
-static pw_inbound *expect(void *data, int64_t bytes, pw_inbound wanted, const void *arg, size_t arg_bytes)
+static void publish(const pw_inbound *in)
 {
-    int place = take_place(), high;
-    pw_inbound *in;
+    int place = (int)(in - expected.many), high = atomic_load_explicit(&expected.high, memory_order_relaxed);
 
-    if (place < 0)
-        return NULL;
-    in = &expected.many[place];
-    wanted.data = data;
-    wanted.bytes = bytes;
-    *in = wanted;
-    if (arg)
-        memcpy(in->arg, arg, arg_bytes);
-    if (in->take)
-        atomic_fetch_add_explicit(&expected.takers, 1, memory_order_relaxed);
-    high = atomic_load_explicit(&expected.high, memory_order_relaxed);
     while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
                                                                    memory_order_relaxed, memory_order_relaxed))
         ;
-    atomic_store_explicit(&expected.ends[place], (uintptr_t)data + (uintptr_t)bytes, memory_order_release);
-    atomic_store_explicit(&expected.places[place], (uintptr_t)data, memory_order_release);
-    return in;
+    atomic_store_explicit(&expected.ends[place], (uintptr_t)in->data + (uintptr_t)in->bytes, memory_order_release);
+    atomic_store_explicit(&expected.places[place], (uintptr_t)in->data, memory_order_release);
 }
 
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
 {
-    const pw_inbound wanted = {.layout = layout, .buf = buf, .timed = layout && pw_layout_use_is_reported()};
+    pw_inbound *in = take_place();
 
-    return expect(data, bytes, wanted, NULL, 0);
+    if (!in)
+        return NULL;
+    *in = (pw_inbound){
+        .data = data, .bytes = bytes, .layout = layout, .buf = buf, .timed = layout && pw_layout_use_is_reported()};
+    publish(in);
+    return in;
 }
 
 pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const pw_inbound_taker *take,
                                  const void *arg, size_t arg_bytes)
 {
-    if (arg_bytes > PW_INBOUND_ARG)
+    pw_inbound *in = arg_bytes <= PW_INBOUND_ARG ? take_place() : NULL;
+
+    if (!in)
         return NULL;
-    return expect(data, bytes, (pw_inbound){.take = take, .exact = is_block, .timed = true}, arg, arg_bytes);
+    *in = (pw_inbound){.data = data, .bytes = bytes, .take = take, .exact = is_block, .timed = true};
+    memcpy(in->arg, arg, arg_bytes);
+    atomic_fetch_add_explicit(&expected.takers, 1, memory_order_relaxed);
+    publish(in);
+    return in;
 }
 
 int pw_inbound_takers(void)
@@ -117,19 +122,25 @@ int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
 
 pw_status pw_inbound_finish(pw_inbound *in)
 {
-    void *late = atomic_exchange_explicit(&in->late, NULL, memory_order_acq_rel);
+    void *late = atomic_load_explicit(&in->late, memory_order_relaxed)
+                     ? atomic_exchange_explicit(&in->late, NULL, memory_order_acq_rel)
+                     : NULL;
 
     return late ? in->take->finish(late) : PW_OK;
 }
 
 void pw_inbound_forget(pw_inbound *in)
 {
+    int place = in ? (int)(in - expected.many) : 0;
+
     if (!in)
         return;
     pw_inbound_finish(in);
     if (in->take)
         atomic_fetch_sub_explicit(&expected.takers, 1, memory_order_relaxed);
-    atomic_store_explicit(&expected.places[in - expected.many], 0, memory_order_release);
+    if (place < atomic_load_explicit(&expected.next, memory_order_relaxed))
+        atomic_store_explicit(&expected.next, place, memory_order_relaxed);
+    atomic_store_explicit(&expected.places[place], 0, memory_order_release);
 }
 
 void pw_inbound_forget_blocks(const void *data, int64_t bytes)
@@ -149,15 +160,18 @@ void pw_inbound_forget_blocks(const void *data, int64_t bytes)
 pw_inbound *pw_inbound_at(const void *to)
 {
     int high = atomic_load_explicit(&expected.high, memory_order_relaxed);
+    int found = atomic_load_explicit(&expected.found, memory_order_relaxed);
 
-    for (int i = 0; i < high; i++) {
+    for (int n = 0, i = found; n < high; n++, i = i + 1 < high ? i + 1 : 0) {
         uintptr_t place = atomic_load_explicit(&expected.places[i], memory_order_acquire);
         uintptr_t end = atomic_load_explicit(&expected.ends[i], memory_order_acquire);
 
         /* The end may be another receive's, if the place is another one by now. */
         if (place > BEING_FILLED && (uintptr_t)to - place < end - place &&
-            atomic_load_explicit(&expected.places[i], memory_order_relaxed) == place)
+            atomic_load_explicit(&expected.places[i], memory_order_relaxed) == place) {
+            atomic_store_explicit(&expected.found, i, memory_order_relaxed);
             return &expected.many[i];
+        }
     }
     return NULL;
 }
