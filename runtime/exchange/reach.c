@@ -15,7 +15,8 @@ enum { PLACES = 256, OWNERS = 1024 };
 static struct {
     pthread_mutex_t lock;
     pw_reached places[PLACES];
-    int high; /* places from here on were never used */
+    pw_reached *last; /* the one that was found last, which the next message mostly wants, too; NULL: none yet */
+    int high;         /* places from here on were never used */
     uint64_t uses;
     pw_evidence owners[OWNERS]; /* one that falls on another's place takes it */
 } reach = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -49,13 +50,20 @@ static bool is_of(const pw_reached *r, const pw_reached *wanted)
     return r->row == wanted->row && r->owner == wanted->owner;
 }
 
+static bool serves(const pw_reached *r, const pw_reached *wanted)
+{
+    return is_of(r, wanted) && r->version == wanted->version && wanted->begin >= r->begin &&
+           wanted->bytes <= r->bytes && wanted->begin - r->begin <= r->bytes - wanted->bytes &&
+           (r->row->anywhere || r->context == wanted->context) && lives(r);
+}
+
 static pw_reached *find(const pw_reached *wanted)
 {
+    if (reach.last && serves(reach.last, wanted))
+        return reach.last;
     for (pw_reached *r = reach.places; r < reach.places + reach.high; r++)
-        if (is_of(r, wanted) && r->version == wanted->version && wanted->begin >= r->begin &&
-            wanted->bytes <= r->bytes && wanted->begin - r->begin <= r->bytes - wanted->bytes &&
-            (r->row->anywhere || r->context == wanted->context) && lives(r))
-            return r;
+        if (serves(r, wanted))
+            return reach.last = r;
     return NULL;
 }
 
