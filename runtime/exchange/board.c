@@ -13,10 +13,10 @@
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* The singleton: the texts of this process, guarded by the lock. */
+/* The singleton: the texts of this process, which are added under the lock and read without it. */
 static struct {
     pthread_mutex_t lock;
-    int n;
+    _Atomic int n;
     pw_segment_text texts[PW_BOARD_TEXTS];
 } board = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -27,7 +27,7 @@ static bool is_of(const pw_segment_text *t, pw_hash hash)
 
 static const pw_segment_text *find(pw_hash hash)
 {
-    for (int i = board.n; i-- > 0;)
+    for (int i = atomic_load_explicit(&board.n, memory_order_acquire); i-- > 0;)
         if (is_of(&board.texts[i], hash))
             return &board.texts[i];
     return NULL;
@@ -35,16 +35,18 @@ static const pw_segment_text *find(pw_hash hash)
 
 static const pw_segment_text *add(const pw_layout *layout)
 {
-    char *text = board.n < PW_BOARD_TEXTS ? pw_layout_text(layout) : NULL;
+    int n = atomic_load_explicit(&board.n, memory_order_relaxed);
+    char *text = n < PW_BOARD_TEXTS ? pw_layout_text(layout) : NULL;
     size_t bytes = text ? strlen(text) : 0;
     char *block = bytes > 0 && bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take(bytes) : NULL;
 
     if (block) {
         memcpy(block, text, bytes);
-        board.texts[board.n++] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
+        board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
+        atomic_store_explicit(&board.n, n + 1, memory_order_release);
     }
     free(text);
-    return block ? &board.texts[board.n - 1] : NULL;
+    return block ? &board.texts[n] : NULL;
 }
 
 bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
@@ -53,12 +55,15 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
 
     if (!pw_segment_own_header())
         return false;
-    pthread_mutex_lock(&board.lock);
     found = find(layout->hash);
-    found = found ? found : add(layout);
+    if (!found) {
+        pthread_mutex_lock(&board.lock);
+        found = find(layout->hash);
+        found = found ? found : add(layout);
+        pthread_mutex_unlock(&board.lock);
+    }
     if (found)
         *out = *found;
-    pthread_mutex_unlock(&board.lock);
     return found;
 }
 
