@@ -17,13 +17,12 @@ typedef struct answer {
     pw_status status;
 } answer;
 
-/* The singleton, guarded by the lock: answers, in a slot chosen by the number; and the number of the allocation that
+/* The singleton, guarded by the lock: answers, in a slot chosen by the number; and that for the allocation that
  * pw_memory_held stands for. */
 static struct {
     pthread_mutex_t lock;
-    answer kept[KEPT];
-    unsigned held; /* 0: none is known */
-    uint64_t held_number;
+    answer kept[KEPT], last;
+    unsigned held; /* that `last` is for; 0: for none */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 _Static_assert(sizeof(pw_cu_ipc) == sizeof((pw_segment_exported *)NULL)->handle, "the directory has room for a handle");
@@ -44,30 +43,6 @@ static pw_status ask_number(pw_cu_ptr address, uint64_t *number)
 
     *number = id;
     return status == PW_OK && id == 0 ? PW_ERR_UNSUPPORTED : status;
-}
-
-/* While operations are under way in an allocation it keeps its number, so messages of one exchange ask once. */
-static pw_status find_number(pw_cu_ptr address, uint64_t *number)
-{
-    const void *at = (const void *)(uintptr_t)address;
-    unsigned held = pw_memory_held(at);
-    bool known;
-    pw_status status;
-
-    pthread_mutex_lock(&table.lock);
-    known = held != 0 && table.held == held;
-    *number = table.held_number;
-    pthread_mutex_unlock(&table.lock);
-    if (known)
-        return PW_OK;
-    status = ask_number(address, number);
-    if (status != PW_OK || held == 0 || pw_memory_held(at) != held)
-        return status;
-    pthread_mutex_lock(&table.lock);
-    table.held = held;
-    table.held_number = *number;
-    pthread_mutex_unlock(&table.lock);
-    return status;
 }
 
 static pw_status find_range(pw_cu_ptr address, pw_segment_exported *out)
@@ -109,31 +84,43 @@ static answer ask(const pw_gpu *gpu, pw_cu_ptr address, uint64_t number)
     return a;
 }
 
-static bool look_up(uint64_t number, answer *out)
-{
-    const answer *kept = &table.kept[number % KEPT];
-    bool known;
-
-    pthread_mutex_lock(&table.lock);
-    known = kept->memory.number == number;
-    if (known)
-        *out = *kept;
-    pthread_mutex_unlock(&table.lock);
-    return known;
-}
-
-pw_status pw_gpu_export(const pw_gpu *gpu, pw_cu_ptr address, pw_segment_exported *out)
+/* Asks the driver for the number alone if an answer is kept under it. */
+static answer find(const pw_gpu *gpu, pw_cu_ptr address)
 {
     uint64_t number;
-    pw_status status = find_number(address, &number);
+    answer a = {.status = ask_number(address, &number)}, *kept = &table.kept[number % KEPT];
+
+    if (a.status != PW_OK)
+        return a;
+    pthread_mutex_lock(&table.lock);
+    a = *kept;
+    pthread_mutex_unlock(&table.lock);
+    if (a.memory.number == number)
+        return a;
+    a = ask(gpu, address, number);
+    pthread_mutex_lock(&table.lock);
+    *kept = a;
+    pthread_mutex_unlock(&table.lock);
+    return a;
+}
+
+/* An allocation in which operations are under way stays what it is, so messages of one exchange ask once. */
+pw_status pw_gpu_export(const pw_gpu *gpu, pw_cu_ptr address, pw_segment_exported *out)
+{
+    const void *at = (const void *)(uintptr_t)address;
+    unsigned held = pw_memory_held(at);
+    bool known;
     answer a;
 
-    if (status != PW_OK)
-        return status;
-    if (!look_up(number, &a)) {
-        a = ask(gpu, address, number);
+    pthread_mutex_lock(&table.lock);
+    known = held != 0 && table.held == held;
+    a = table.last;
+    pthread_mutex_unlock(&table.lock);
+    if (!known) {
+        a = find(gpu, address);
         pthread_mutex_lock(&table.lock);
-        table.kept[number % KEPT] = a;
+        table.held = pw_memory_held(at) == held ? held : 0;
+        table.last = a;
         pthread_mutex_unlock(&table.lock);
     }
     *out = a.memory;
