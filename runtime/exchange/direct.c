@@ -29,6 +29,7 @@ typedef struct channel {
 /* A stand-in. Belongs to whoever has taken it. */
 typedef struct stand_in {
     void *block;
+    pw_segment_offer *offer; /* of the block */
     uint64_t channel;
     pw_direct_message message; /* of 0 bytes: there is none */
 } stand_in;
@@ -136,6 +137,7 @@ static void add_stand_in(void)
     if (!block)
         return;
     direct.many[n].block = block;
+    direct.many[n].offer = pw_segment_offer_at(block);
     direct.free[direct.nfree++] = n;
     atomic_store_explicit(&direct.n, n + 1, memory_order_relaxed);
 }
@@ -183,7 +185,7 @@ static pw_segment_offer *offer_of(int number)
 {
     const stand_in *s = &direct.many[number];
 
-    return s->message.objects.bytes > 0 ? pw_segment_offer_at(s->block) : NULL;
+    return s->message.objects.bytes > 0 && pw_segment_own_header() ? s->offer : NULL;
 }
 
 void pw_direct_await(int number)
