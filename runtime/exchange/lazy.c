@@ -191,6 +191,15 @@ static bool put_zeros(char *at)
     return true;
 }
 
+/* Between the two calls of pw_lazy_together: whether this thread has found the descriptor. */
+static _Thread_local bool together, found;
+
+void pw_lazy_together(bool on)
+{
+    together = on;
+    found = false;
+}
+
 void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg, bool now)
 {
     region *r = region_of(at);
@@ -198,9 +207,11 @@ void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg, bool n
 
     pthread_mutex_lock(&b->lock);
     empty(r, b, at);
-    if (!b->filled && !has_descriptor()) {
-        b->filled = true; /* the memory is ordinary then */
-        end_service();
+    if (!b->filled && !found) {
+        b->filled = !has_descriptor(); /* the memory is ordinary then */
+        found = together && !b->filled;
+        if (b->filled)
+            end_service();
     }
     b->make = make;
     b->arg = arg;

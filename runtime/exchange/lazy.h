@@ -42,6 +42,9 @@ char *pw_lazy_map(uint32_t shift, uint32_t count);
 /* From now on the block, which begins there, stands for `bytes` bytes that `make` makes. What is behind them is 0.
  * `now`: it makes them in this call, so that they have pages. This is not a read. */
 void pw_lazy_set(void *block, int64_t bytes, pw_lazy_maker *make, void *arg, bool now);
+/* Begins and ends a series of pw_lazy_set of this thread, in which the program does nothing: the first one alone looks
+ * whether the descriptor is there, by a system call. */
+void pw_lazy_together(bool on);
 /* The block stands for nothing any longer, and `make` is not called again. Returns whether somebody has read it where
  * it had no pages. */
 bool pw_lazy_clear(void *block);

@@ -58,6 +58,7 @@ void pw_gpu_show_together(bool on)
 {
     together = on;
     waited_for = NULL;
+    pw_lazy_together(on);
 }
 
 /* Waits for what the program has put into the legacy default stream of the context. */
