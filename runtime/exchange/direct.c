@@ -31,6 +31,7 @@ typedef struct stand_in {
     void *block;
     pw_segment_offer *offer; /* of the block */
     uint64_t channel;
+    bool proven;               /* the next message needs no pages */
     pw_direct_message message; /* of 0 bytes: there is none */
 } stand_in;
 
@@ -60,19 +61,6 @@ static channel *channel_of(uint64_t key)
     return c;
 }
 
-/* Whether messages of `bytes` bytes on this channel need no pages. */
-static bool is_proven(uint64_t key, int64_t bytes)
-{
-    const channel *c;
-    bool proven;
-
-    pthread_mutex_lock(&direct.lock);
-    c = channel_of(key);
-    proven = pw_evidence_is_proven(&c->taken, &rule) && bytes >= c->least;
-    pthread_mutex_unlock(&direct.lock);
-    return proven;
-}
-
 bool pw_channel_may(uint64_t key)
 {
     bool may;
@@ -83,9 +71,16 @@ bool pw_channel_may(uint64_t key)
     return may;
 }
 
-void pw_channel_note(uint64_t key, int64_t bytes, bool taken)
+/* Whether messages of `bytes` bytes on this channel need no pages. The lock must be held. */
+static bool is_proven(const channel *c, int64_t bytes)
+{
+    return pw_evidence_is_proven(&c->taken, &rule) && bytes >= c->least;
+}
+
+bool pw_channel_note(uint64_t key, int64_t bytes, bool taken)
 {
     channel *c;
+    bool proven;
 
     pthread_mutex_lock(&direct.lock);
     c = channel_of(key);
@@ -96,7 +91,9 @@ void pw_channel_note(uint64_t key, int64_t bytes, bool taken)
         pw_evidence_failed(&c->taken, &rule);
         c->least = INT64_MAX;
     }
+    proven = is_proven(c, bytes);
     pthread_mutex_unlock(&direct.lock);
+    return proven;
 }
 
 uint64_t pw_direct_channel(uint64_t number)
@@ -160,18 +157,22 @@ bool pw_direct_is_possible(void)
 int pw_direct_take(uint64_t key, int64_t bytes)
 {
     int number = -1;
+    channel *c;
 
     if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible())
         return -1;
     pthread_mutex_lock(&direct.lock);
-    if (pw_evidence_may(&channel_of(key)->taken)) {
+    c = channel_of(key);
+    if (pw_evidence_may(&c->taken)) {
         if (direct.nfree == 0)
             add_stand_in();
         number = direct.nfree > 0 ? direct.free[--direct.nfree] : -1;
     }
-    pthread_mutex_unlock(&direct.lock);
-    if (number >= 0)
+    if (number >= 0) {
         direct.many[number].channel = key;
+        direct.many[number].proven = is_proven(c, bytes);
+    }
+    pthread_mutex_unlock(&direct.lock);
     return number;
 }
 
@@ -209,7 +210,7 @@ void pw_direct_end(int number)
     if (offer) {
         taken = (int64_t)atomic_load_explicit(&offer->answered, memory_order_acquire);
         atomic_store_explicit(&offer->bytes, 0, memory_order_release);
-        pw_channel_note(s->channel, bytes, !touched && taken == bytes);
+        s->proven = pw_channel_note(s->channel, bytes, !touched && taken == bytes);
         if (touched || taken != bytes)
             pw_log(PW_LOG_DEBUG,
                    "%lld of %lld bytes were taken from this process's memory%s: messages are packed again",
@@ -255,7 +256,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
         m->arg = &m->objects;
     }
     offer = offer_of(number);
-    pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg, !offer || !is_proven(s->channel, m->objects.bytes));
+    pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg, !offer || !s->proven);
     if (offer)
         show(offer, s->block, m);
 }

@@ -44,9 +44,10 @@ void pw_direct_forget_channels(void);
 
 /* Whether the next message of a channel is to go its special way: on the sender's side that of stand-ins, on the
  * receiver's to be staged only because a stand-in may come. `note` records what became of one: `taken` if it went past
- * the staging memory. After one that did not, messages go other ways, as many as said above. */
+ * the staging memory. After one that did not, messages go other ways, as many as said above. Returns whether enough did
+ * so that messages of as many bytes need no pages. */
 bool pw_channel_may(uint64_t channel);
-void pw_channel_note(uint64_t channel, int64_t bytes, bool taken);
+bool pw_channel_note(uint64_t channel, int64_t bytes, bool taken);
 
 /* Takes a stand-in for messages of up to `bytes` bytes on this channel. -1: this message is to go another way. */
 int pw_direct_take(uint64_t channel, int64_t bytes);
