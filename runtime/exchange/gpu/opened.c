@@ -43,12 +43,15 @@ static bool is_near(const pw_gpu *gpu, const pw_segment_exported *memory)
 static pw_cu_ptr open_memory(const pw_gpu *gpu, const pw_segment_exported *memory)
 {
     pw_cu_ptr device = 0;
+    pw_gpu_scope scope;
     pw_cu_ipc handle;
 
     memcpy(&handle, memory->handle, sizeof handle);
-    if (!is_near(gpu, memory) ||
-        pw_cu_check(pw_cu.ipc_open(&device, handle, PW_CU_IPC_PEER_ACCESS), "cuIpcOpenMemHandle") != PW_OK)
+    if (!is_near(gpu, memory) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return 0;
+    if (pw_cu_check(pw_cu.ipc_open(&device, handle, PW_CU_IPC_PEER_ACCESS), "cuIpcOpenMemHandle") != PW_OK)
+        device = 0;
+    pw_gpu_leave(&scope);
     return device;
 }
 
@@ -80,12 +83,16 @@ static void close_exported(const pw_reached *range)
 
 static uint64_t register_block(pw_reached *range, const void *arg)
 {
-    pw_cu_ptr device;
+    pw_cu_ptr device = 0;
+    pw_gpu_scope scope;
 
     (void)arg;
-    if (pw_gpu_register(range->memory, range->bytes, true, &device) != PW_OK)
-        return 0;
     pw_gpu_depend(&dependent);
+    if (pw_gpu_enter(range->context, &scope) != PW_OK)
+        return 0;
+    if (pw_gpu_register(range->memory, range->bytes, true, &device) != PW_OK)
+        device = 0;
+    pw_gpu_leave(&scope);
     return device;
 }
 
@@ -120,19 +127,6 @@ void pw_gpu_opened_close(const pw_gpu *gpu, bool driver)
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
 
-/* The context of the range is current while it is opened. */
-static pw_reached *take(const pw_reached *wanted, const void *arg)
-{
-    pw_gpu_scope scope;
-    pw_reached *r;
-
-    if (!pw_gpu_is_alive(wanted->context) || pw_gpu_enter(wanted->context, &scope) != PW_OK)
-        return NULL;
-    r = pw_reach_take(wanted, arg);
-    pw_gpu_leave(&scope);
-    return r;
-}
-
 pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
 {
     const pw_reached wanted = {.row = &exported_row,
@@ -142,7 +136,7 @@ pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *e)
                                .bytes = e->memory.bytes,
                                .context = gpu};
 
-    return e->memory.number && can_open() ? take(&wanted, e) : NULL;
+    return e->memory.number && can_open() && pw_gpu_is_alive(gpu) ? pw_reach_take(&wanted, e) : NULL;
 }
 
 pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
@@ -155,7 +149,7 @@ pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
                                .context = gpu,
                                .memory = (void *)(uintptr_t)block->base};
 
-    return take(&wanted, NULL);
+    return pw_gpu_is_alive(gpu) ? pw_reach_take(&wanted, NULL) : NULL;
 }
 
 void pw_gpu_opened_want(const pw_peer_exported *e, int64_t bytes)
