@@ -62,15 +62,18 @@ static pw_inbound *take_place(void)
     return NULL;
 }
 
-static void publish(const pw_inbound *in)
+static pw_inbound *publish(pw_inbound *in, void *data, int64_t bytes)
 {
     int place = (int)(in - expected.many), high = atomic_load_explicit(&expected.high, memory_order_relaxed);
 
     while (place >= high && !atomic_compare_exchange_weak_explicit(&expected.high, &high, place + 1,
                                                                    memory_order_relaxed, memory_order_relaxed))
         ;
-    atomic_store_explicit(&expected.ends[place], (uintptr_t)in->data + (uintptr_t)in->bytes, memory_order_release);
-    atomic_store_explicit(&expected.places[place], (uintptr_t)in->data, memory_order_release);
+    in->data = data;
+    in->bytes = bytes;
+    atomic_store_explicit(&expected.ends[place], (uintptr_t)data + (uintptr_t)bytes, memory_order_release);
+    atomic_store_explicit(&expected.places[place], (uintptr_t)data, memory_order_release);
+    return in;
 }
 
 pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void *buf)
@@ -79,10 +82,8 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
 
     if (!in)
         return NULL;
-    *in = (pw_inbound){
-        .data = data, .bytes = bytes, .layout = layout, .buf = buf, .timed = layout && pw_layout_use_is_reported()};
-    publish(in);
-    return in;
+    *in = (pw_inbound){.layout = layout, .buf = buf, .timed = layout && pw_layout_use_is_reported()};
+    return publish(in, data, bytes);
 }
 
 pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const pw_inbound_taker *take,
@@ -92,11 +93,10 @@ pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const
 
     if (!in)
         return NULL;
-    *in = (pw_inbound){.data = data, .bytes = bytes, .take = take, .exact = is_block, .timed = true};
+    *in = (pw_inbound){.take = take, .exact = is_block, .timed = true};
     memcpy(in->arg, arg, arg_bytes);
     atomic_fetch_add_explicit(&expected.takers, 1, memory_order_relaxed);
-    publish(in);
-    return in;
+    return publish(in, data, bytes);
 }
 
 int pw_inbound_takers(void)
