@@ -33,6 +33,7 @@ static const pw_segment_text *find(pw_hash hash)
     return NULL;
 }
 
+/* A layout whose text is too long, which takes long to find out, gets an entry without an address. */
 static const pw_segment_text *add(const pw_layout *layout)
 {
     int n = atomic_load_explicit(&board.n, memory_order_relaxed);
@@ -40,13 +41,14 @@ static const pw_segment_text *add(const pw_layout *layout)
     size_t bytes = text ? strlen(text) : 0;
     char *block = bytes > 0 && bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take(bytes) : NULL;
 
-    if (block) {
+    if (block)
         memcpy(block, text, bytes);
-        board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
-        atomic_store_explicit(&board.n, n + 1, memory_order_release);
-    }
     free(text);
-    return block ? &board.texts[n] : NULL;
+    if (n == PW_BOARD_TEXTS)
+        return NULL;
+    board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
+    atomic_store_explicit(&board.n, n + 1, memory_order_release);
+    return &board.texts[n];
 }
 
 bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
@@ -64,7 +66,7 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
     }
     if (found)
         *out = *found;
-    return found;
+    return found && found->address;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

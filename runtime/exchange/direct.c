@@ -30,6 +30,7 @@ typedef struct channel {
 typedef struct stand_in {
     void *block;
     pw_segment_offer *offer; /* of the block */
+    pw_segment_text text;    /* of the layout of its messages */
     uint64_t channel;
     bool proven;               /* the next message needs no pages */
     pw_direct_message message; /* of 0 bytes: there is none */
@@ -154,12 +155,13 @@ bool pw_direct_is_possible(void)
     return atomic_load_explicit(&direct.n, memory_order_relaxed) > 0;
 }
 
-int pw_direct_take(uint64_t key, int64_t bytes)
+int pw_direct_take(uint64_t key, const pw_layout *layout, int64_t bytes)
 {
+    pw_segment_text text = {.address = 0};
     int number = -1;
     channel *c;
 
-    if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible())
+    if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible() || (layout && !pw_board_put(layout, &text)))
         return -1;
     pthread_mutex_lock(&direct.lock);
     c = channel_of(key);
@@ -169,6 +171,7 @@ int pw_direct_take(uint64_t key, int64_t bytes)
         number = direct.nfree > 0 ? direct.free[--direct.nfree] : -1;
     }
     if (number >= 0) {
+        direct.many[number].text = text;
         direct.many[number].channel = key;
         direct.many[number].proven = is_proven(c, bytes);
     }
@@ -219,19 +222,18 @@ void pw_direct_end(int number)
     s->message.objects.bytes = 0;
 }
 
-/* Without a text on the board, nobody can read the offer, which then stays empty. */
-static void show(pw_segment_offer *o, const void *block, const pw_direct_message *m)
+static void show(const stand_in *s)
 {
+    const pw_direct_message *m = &s->message;
     const pw_buffer *b = &m->objects;
-    pw_segment_text text = {.address = 0};
-    bool is_readable = !b->layout || pw_board_put(b->layout, &text);
+    pw_segment_offer *o = s->offer;
 
-    o->text = text;
+    o->text = b->layout ? s->text : (pw_segment_text){.address = 0};
     o->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
     atomic_store_explicit(&o->answered, 0, memory_order_relaxed);
     atomic_store_explicit(&o->memory, (uintptr_t)pw_view_origin(b), memory_order_relaxed);
     atomic_store_explicit(&o->count, (uint64_t)(b->layout ? b->count : b->bytes), memory_order_relaxed);
-    pw_segment_note(block, is_readable ? (size_t)b->bytes : 0, PW_OFFER_OBJECTS, m->exported);
+    pw_segment_note(s->block, (size_t)b->bytes, PW_OFFER_OBJECTS, m->exported);
 }
 
 static bool pack(void *of, void *to, int64_t bytes)
@@ -258,7 +260,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
     offer = offer_of(number);
     pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg, !offer || !s->proven);
     if (offer)
-        show(offer, s->block, m);
+        show(s);
 }
 
 void pw_direct_give(int number)

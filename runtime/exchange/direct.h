@@ -49,8 +49,9 @@ void pw_direct_forget_channels(void);
 bool pw_channel_may(uint64_t channel);
 bool pw_channel_note(uint64_t channel, int64_t bytes, bool taken);
 
-/* Takes a stand-in for messages of up to `bytes` bytes on this channel. -1: this message is to go another way. */
-int pw_direct_take(uint64_t channel, int64_t bytes);
+/* Takes a stand-in for messages of objects of the layout, NULL for plain bytes, of up to `bytes` bytes on this channel.
+ * -1: this message is to go another way, as one whose layout has too long a text for others to read. */
+int pw_direct_take(uint64_t channel, const pw_layout *layout, int64_t bytes);
 void *pw_direct_data(int number);
 /* A message that a stand-in stands for. */
 typedef struct pw_direct_message {

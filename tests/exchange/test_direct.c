@@ -142,7 +142,7 @@ static void begin_message(sender *s, order what, answer *a)
 
     if (what == BEGIN_XPMEM)
         pw_xpmem_show();
-    s->number = pw_direct_take(CHANNEL, MESSAGE);
+    s->number = pw_direct_take(CHANNEL, s->layout, MESSAGE);
     a->good = s->number >= 0;
     if (!a->good)
         return;
@@ -163,7 +163,7 @@ static answer obey(sender *s, order what)
     case END: pw_direct_give(s->number); break;
     case TOUCH: a.good = memcmp(pw_direct_data(s->number), s->packed, MESSAGE) == 0; break;
     case TAKES:
-        s->number = pw_direct_take(CHANNEL, MESSAGE);
+        s->number = pw_direct_take(CHANNEL, s->layout, MESSAGE);
         a.good = s->number >= 0;
         if (a.good)
             pw_direct_give(s->number);
@@ -604,6 +604,28 @@ static void broken_records_are_not_followed(void **state)
     }
 }
 
+/* Others read the layout as a text, which must not be too long. */
+static void a_layout_without_a_text_has_no_stand_in(void **state)
+{
+    enum { BLOCKS = 150000, OFFSET_BYTES = 12 };
+    scenery *s = *state;
+    char *text = malloc(BLOCKS * OFFSET_BYTES + 100), *at = text;
+    pw_layout *known = layout_of(s->engine, sent), *longer;
+    int number = pw_direct_take(CHANNEL, known, MESSAGE);
+
+    at += sprintf(at, "type(lb 0, extent %d) { index [0", BLOCKS * 64);
+    for (uint32_t i = 1; i < BLOCKS; i++)
+        at += sprintf(at, ", %u", i * 64 + (i * 2654435761U >> 28) * 2);
+    sprintf(at, "] { bytes 8 align 2 } }");
+    longer = layout_of(s->engine, text);
+    free(text);
+    assert_int_equal(pw_direct_take(CHANNEL, longer, MESSAGE), -1);
+    if (number >= 0) /* there is userfaultfd */
+        pw_direct_give(number);
+    pw_layout_unref(known);
+    pw_layout_unref(longer);
+}
+
 static void a_killed_sender_is_an_error(void **state)
 {
     scenery *s = *state;
@@ -644,7 +666,7 @@ static bool is_refused(void)
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return true;
     pw_segment_open();
-    return pw_direct_take(CHANNEL, MESSAGE) == -1;
+    return pw_direct_take(CHANNEL, NULL, MESSAGE) == -1;
 }
 
 static void without_userfaultfd_nothing_is_taken(void **state)
@@ -660,7 +682,7 @@ static bool many_stand_for_messages(void)
     int numbers[WINDOW], n = 0;
 
     pw_segment_open();
-    while (n < WINDOW && (numbers[n] = pw_direct_take(CHANNEL, MESSAGE)) >= 0)
+    while (n < WINDOW && (numbers[n] = pw_direct_take(CHANNEL, NULL, MESSAGE)) >= 0)
         n++;
     for (int i = 0; i < n; i++)
         pw_direct_give(numbers[i]);
@@ -727,6 +749,7 @@ int main(void)
         POOR(lists_are_read),
         CASE(memory_that_cannot_be_mapped_is_read),
         CASE(broken_records_are_not_followed),
+        CASE(a_layout_without_a_text_has_no_stand_in),
         CASE(a_killed_sender_is_an_error),
     };
 

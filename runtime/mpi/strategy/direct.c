@@ -118,7 +118,7 @@ static uint64_t channel_of(const pw_staging *s)
 
 static pw_status take_stand_in(pw_staging *s)
 {
-    int number = pw_direct_take(s->channel, s->buffer.bytes);
+    int number = pw_direct_take(s->channel, s->buffer.layout, s->buffer.bytes);
 
     if (number < 0)
         return PW_ERR_NOMEM;
