@@ -50,7 +50,7 @@ class Mpi:
     def libraries(self):
         """The folder with the MPI's libraries."""
         said = subprocess.run([self.compiler, "-show"], capture_output=True, text=True, check=False).stdout
-        folders = [Path(p) for p in re.findall(r"-L(?:')?([^\s']+)", said)] + list(Path("/usr/lib").glob("*-linux-gnu"))
+        folders = [Path(p) for p in re.findall(r"-L['\"]?([^\s'\"]+)", said)] + list(Path("/usr/lib").glob("*-linux-gnu"))
         return next((f for f in folders if any(f.glob("libmpi*.so*"))), folders[0])
 
 

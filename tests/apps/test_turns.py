@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "apps"))
 import table  # noqa: E402
 import turns  # noqa: E402
+from places import Mpi  # noqa: E402
 from turns import HAND, NATIVE, OURS, Findings, Missing, Program, Row, Turns  # noqa: E402
 
 # A program whose rows, times and results are told by its arguments and by the way it is run in.
@@ -221,3 +222,12 @@ def test_an_mpi_that_is_not_there_is_skipped(tmp_path):
     done = subprocess.run([sys.executable, ROOT / "bench/apps/run", "types", f"--build={tmp_path}", "--mpi=/nowhere/mpicc"], check=False,
                           capture_output=True, text=True)
     assert done.returncode == 2 and "skipped: there is no mpicc or mpiexec of /nowhere/mpicc" in done.stdout
+
+
+def test_the_libraries_of_an_mpi_are_those_that_its_mpicc_names(tmp_path):
+    """Debian's MPICH would be found else, whose libraries have the names that Intel's have."""
+    (tmp_path / "libmpi.so.12").touch()
+    for name, says in (("mpicc", f"gcc -L\"{tmp_path / 'none'}\" -L\"{tmp_path}\" -lmpi"), ("mpiexec", "Intel(R) MPI Library 2021.19")):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{says}'\n")
+        (tmp_path / name).chmod(0o755)
+    assert Mpi(str(tmp_path / "mpicc")).libraries() == tmp_path
