@@ -1,8 +1,9 @@
-"""The programs of this repository that stand for applications: MPI-IO, types made for each message, three small applications, and the
-halo exchange of samples/ as TEMPI's case study."""
+"""The programs of this repository that stand for applications: MPI-IO, types made for each message, three small applications, the types
+of Open MPI's yardstick, and the halo exchange of samples/ as TEMPI's case study."""
 import os
 import re
 
+from corpus_tests import Corpus
 from places import ROOT
 from turns import Program
 
@@ -26,6 +27,15 @@ def types(place):
 
 def grids(place):
     yield program(place, "small applications", "grids", "--sizes=128,512", sources=["grids_apps.c"])
+
+
+def corpus(place):
+    """Open MPI's corpus of types, as its benchmark to_self uses it."""
+    tree = place.suite(Corpus).parent / "ompi-datatype"
+    made = place.compile("corpus", [f"-I{tree}"], [tree / "datatype_corpus.c"])
+    for what, ranks in (("packs", 1), ("messages", 2)):
+        yield Program(f"corpus, {what}", (made, "--seconds=0.05" if place.quick else "--seconds=0.3"), environment=place.mpi.environment,
+                      ranks=ranks, turns="--turns", uses="--uses=")
 
 
 def halo3d_row(name):
