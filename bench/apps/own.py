@@ -30,12 +30,12 @@ def grids(place):
 
 
 def corpus(place):
-    """Open MPI's corpus of types, as its benchmark to_self uses it."""
+    """Open MPI's corpus of types, as its benchmark to_self uses it: hundreds of rows, too many for a process each."""
     tree = place.suite(Corpus).parent / "ompi-datatype"
     made = place.compile("corpus", [f"-I{tree}"], [tree / "datatype_corpus.c"])
     for what, ranks in (("packs", 1), ("messages", 2)):
         yield Program(f"corpus, {what}", (made, "--seconds=0.05" if place.quick else "--seconds=0.3"), environment=place.mpi.environment,
-                      ranks=ranks, turns="--turns", uses="--uses=")
+                      only="", ranks=ranks, turns="--turns", uses="--uses=")
 
 
 def halo3d_row(name):

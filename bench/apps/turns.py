@@ -231,14 +231,15 @@ class Turns:
         return "; ".join(faults)
 
     def add_ways(self, program, rows):
-        """Asks Packwright what it did, in runs of their own, since counting takes time: one for each row if that can be."""
+        """Asks Packwright what it did with each row, in runs of their own, since counting takes time."""
+        if not program.only and len(rows) > 1:
+            return
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
             for row in rows:
-                if program.only or not report.exists():
-                    report.unlink(missing_ok=True)
-                    words = (*([program.only + row.name] if program.only else []), *([f"{program.uses}{TRIED}"] if program.uses else []))
-                    self.rows_of(program, OURS, words, [f"--report={report}"])
+                report.unlink(missing_ok=True)
+                words = (*([program.only + row.name] if program.only else []), *([f"{program.uses}{TRIED}"] if program.uses else []))
+                self.rows_of(program, OURS, words, [f"--report={report}"])
                 if report.exists():
                     row.taken, row.left = ways_of(json.loads(report.read_text()))
 
