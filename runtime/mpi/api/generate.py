@@ -47,7 +47,9 @@ EXPORTED = ("hook", "settle", "miss", "flush")
 # Arrays whose type differs between the forms: how hooks get them (runtime/mpi/counts.h).
 VIEWS = {"count": "pw_counts", "displacement": "pw_displs"}
 # When a hook is asked at all: a cheap test, true until the next functions are known.
-CONDITIONS = {"pending": "pw_pending_any()", "resting": "(pw_pending_any() || pw_pending_rest())", "known": "(pw_pending_any() || pw_direct_knows_channels() || pw_loopback_knows())",
+RESTING = "(pw_pending_any() || pw_pending_rest())"
+CONDITIONS = {"pending": "pw_pending_any()", "resting": RESTING, "start": f"({RESTING} && !pw_starts_are_left(1, request))",
+              "startall": f"({RESTING} && !pw_starts_are_left(count, requests))", "known": "(pw_pending_any() || pw_direct_knows_channels() || pw_loopback_knows())",
               "rma": "(pw_rma_any() || pw_gate_has_deferred())", "always": ""}
 # Collectives by family, with the sides (collective.h) that have a block for each peer if they have one count for all blocks.
 COLLECTIVES = {"BCAST": (), "REDUCE": (), "ALLREDUCE": (), "GATHER": ("recv",), "SCATTER": ("send",),

@@ -52,8 +52,9 @@ extern PW_HIDDEN _Atomic int64_t pw_gate_unfinished;
 #define PW_GATE_DEFERRED ((int64_t)1 << 32)
 
 /*
- * Goes up when a learned type dies. MPI may then give the same handle to another type. What is remembered by handle
- * and not removed at once holds as long as the number stays (runtime/mpi/strategy/is_native.h).
+ * Goes up when a learned type dies, since MPI may then give the same handle to another type, and when a persistent
+ * request is made. What is remembered by handle and not removed at once holds as long as the number stays
+ * (runtime/mpi/strategy/is_native.h).
  */
 extern PW_HIDDEN _Atomic unsigned pw_gate_deaths;
 

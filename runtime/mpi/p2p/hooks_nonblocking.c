@@ -287,8 +287,11 @@ static bool choose(pw_pending *p)
     transfer *t = (transfer *)p;
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
-    if (p->comm != MPI_COMM_NULL && pw_staging_again(s))
-        return pw_staging_is_open(s);
+    p->left = NULL;
+    if (p->comm != MPI_COMM_NULL && pw_staging_again(s)) {
+        p->left = pw_staging_is_open(s) ? NULL : s->site;
+        return !p->left;
+    }
     pw_staging_close(s);
     *s = (pw_staging){.strategy = NULL};
     if (p->comm == MPI_COMM_NULL)

@@ -5,6 +5,7 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
+#include "runtime/mpi/strategy/is_native.h"
 
 #include "hooks.h"
 #include "next.h"
@@ -71,13 +72,54 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
 
+/* Starts that were left to MPI. A thread remembers some by their requests. The rules are those of single messages
+ * (runtime/mpi/strategy/is_native.h). */
+typedef struct left_start {
+    uint64_t key;
+    unsigned deaths;
+    pw_site *site;
+} left_start;
+
+enum { LEFT_BITS = 6 };
+
+static _Thread_local left_start left_starts[1 << LEFT_BITS];
+
+static left_start *left_of(MPI_Request request)
+{
+    return &left_starts[pw_handle_hash(pw_request_key(request)) >> (64 - LEFT_BITS)];
+}
+
+bool pw_starts_are_left(int n, const MPI_Request *requests)
+{
+    if (pw_gate_judged || !requests)
+        return false;
+    for (int i = 0; i < n; i++) {
+        const left_start *l = left_of(requests[i]);
+
+        if (!l->site || l->key != pw_request_key(requests[i]) || !pw_settled_holds(l->deaths) ||
+            !pw_site_keeps(l->site, pw_way_left, n))
+            return false;
+    }
+    for (int i = 0; i < n; i++)
+        pw_site_passes(left_of(requests[i])->site, 1);
+    return true;
+}
+
+/* Chooses the way of a claimed operation's start, and remembers one that is left to MPI again. */
+static void choose(pw_pending *p)
+{
+    pw_pending_choose(p);
+    if (p->left)
+        *left_of(p->request) = (left_start){pw_request_key(p->request), pw_gate_deaths_now(), p->left};
+}
+
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
 
     if (!p)
         return PW_PASS;
-    pw_pending_choose(p);
+    choose(p);
     *rc = pw_pending_prepare(p);
     if (*rc == MPI_SUCCESS)
         *rc = pw_pending_is_posted(p) ? p->ops->post(p) : pw_next.MPI_Start(request);
@@ -117,7 +159,7 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     *rc = MPI_SUCCESS;
     for (int i = 0; i < count; i++)
         if (b.ops[i])
-            pw_pending_choose(b.ops[i]);
+            choose(b.ops[i]);
     /* Receives come first, since a send may find its receive among them. The loops go on after a failure, because work
      * that has begun must be waited for. */
     for (int i = 0; i < count; i++)

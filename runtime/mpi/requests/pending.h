@@ -75,6 +75,7 @@ struct pw_pending {
     int error;            /* of a deferred send that could not be packed or started: completing calls return it */
     bool active;          /* started and not completed; always true unless persistent */
     bool native;          /* MPI starts it, and completes it without us: it is never active then */
+    struct pw_site *left; /* by which its start is left to MPI, as the last one was; NULL: it may not be */
     bool rests;           /* it counts in pw_pending_resting */
     bool hidden;          /* from MPI, in the call that completes it (completion_batch.c) */
     bool settled;         /* complete has run, but the request lives on (MPI_Request_get_status) */
@@ -114,6 +115,10 @@ static PW_GATE_INLINE bool pw_pending_any(void)
 {
     return atomic_load_explicit(&pw_pending_live, memory_order_acquire) != 0;
 }
+
+/* Whether starts of these requests are certain to be left to MPI, as the last ones were; a yes counts them as uses. No
+ * operation is claimed. */
+bool pw_starts_are_left(int n, const MPI_Request *requests);
 
 /* Called once, when the next functions and the MPI are known. */
 void pw_pending_start(void);
