@@ -149,7 +149,7 @@ static bool open_staging(pw_staging *s, pw_io_call *call, pw_verdict *verdict, i
         return false;
     call->bytes = m.buffer.bytes;
     m.buffer.bytes = piece_of(&m, call);
-    /* Of plain views the kind is 0, and others have odd ones. */
+    /* A plain view has kind 0, and any other one an odd kind, so calls in pieces have variants of their own. */
     m.variant = (uint16_t)((call->view & KINDS) + 4 * (m.buffer.bytes < call->bytes) + call->with_request);
     if (!(call->view & NATIVE))
         status = PW_ERR_UNSUPPORTED;

@@ -185,7 +185,6 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
 pw_verdict pw_hook_Cancel(MPI_Request *request, int *rc)
 {
     pw_pending *p = request ? pw_pending_claim(*request) : NULL;
-
     MPI_Request below;
 
     if (!p)

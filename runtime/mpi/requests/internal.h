@@ -44,9 +44,9 @@ typedef struct pw_batch {
 
 /*
  * Claims the operations of an array of requests, and puts those by which MPI knows them into it, until they are settled
- * or the batch is closed. If it returns false, nothing is claimed, there is nothing to close,
- * and the hook returns *verdict: PW_PASS if no request has an operation, PW_DONE if there was no memory; the error
- * handler has then been called, and *rc is set. b->elsewhere is set in every case.
+ * or the batch is closed. If it returns false, nothing is claimed, there is nothing to close, and the hook returns
+ * *verdict: PW_PASS if no request has an operation, PW_DONE if there was no memory; the error handler has then been
+ * called, and *rc is set. b->elsewhere is set in every case.
  */
 bool pw_batch_open(pw_batch *b, int n, const MPI_Request *requests, int *rc, pw_verdict *verdict);
 /* Returns the place of an operation that has failed before MPI had it (pw_pending.error), or -1. The calls that
