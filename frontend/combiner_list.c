@@ -80,18 +80,39 @@ static int64_t rebase(int64_t n, int64_t *offs)
     return first;
 }
 
+/* Bounds of all blocks: those of the lowest element and of the highest one. */
+static void add_bounds(pw_builder *b, pw_dt_bounds *bounds, const block_list *l)
+{
+    int64_t extent = pw_dt_extent(l->old), low = INT64_MAX, high = INT64_MIN;
+    bool overflows = false;
+    for (int64_t i = 0; i < l->n; i++) {
+        int64_t len = l->lens ? l->lens[i] : l->blocklen, last;
+        if (len < 0)
+            pw_dt_fail(b, PW_ERR_INVALID);
+        if (len <= 0)
+            continue;
+        overflows |= __builtin_mul_overflow(len - 1, extent, &last) | __builtin_add_overflow(last, l->offs[i], &last);
+        int64_t lo = last < l->offs[i] ? last : l->offs[i], hi = last > l->offs[i] ? last : l->offs[i];
+        low = lo < low ? lo : low;
+        high = hi > high ? hi : high;
+    }
+    if (overflows && l->old->node && (l->old->node->size > 0 || l->old->marked))
+        pw_dt_fail(b, PW_ERR_OVERFLOW);
+    if (low <= high) {
+        pw_dt_bounds_add(b, bounds, low, 1, l->old);
+        pw_dt_bounds_add(b, bounds, high, 1, l->old);
+    }
+}
+
 /* `offs`, which are in the builder's arena, become part of the type. */
 static pw_dt list_type(pw_builder *b, block_list *l, int64_t *offs)
 {
     pw_dt_bounds bounds = {0};
     l->offs = offs;
-    for (int64_t i = 0; i < l->n; i++) {
-        int64_t len = l->lens ? l->lens[i] : l->blocklen;
-        if (len < 0)
-            return pw_dt_fail(b, PW_ERR_INVALID);
-        pw_dt_bounds_add(b, &bounds, offs[i], len, l->old);
-    }
-    int64_t first = b->status == PW_OK ? rebase(l->n, offs) : 0;
+    add_bounds(b, &bounds, l);
+    if (b->status != PW_OK)
+        return (pw_dt){0};
+    int64_t first = rebase(l->n, offs);
     return pw_dt_make(b, pw_build_shift(b, first, list_node(b, l)), &bounds, l->old->align);
 }
 
