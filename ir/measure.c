@@ -68,17 +68,22 @@ static bool measure_index(const pw_node *node, pw_measure *m)
 
 static pw_status measure_blocks(const pw_node *node, pw_measure *m)
 {
+    bool overflows = false;
+
     m->depth = 1;
     for (int64_t i = 0; i < node->blocks_list.n; i++) {
-        int64_t len = node->blocks_list.lens[i];
-        pw_measure block = {.size = len, .hi = len, .blocks = 1};
+        int64_t off = node->blocks_list.offs[i], len = node->blocks_list.lens[i], end;
 
         if (len < 0)
             return PW_ERR_INVALID;
-        if (!add_part(m, node->blocks_list.offs[i], &block))
-            return PW_ERR_OVERFLOW;
+        if (len == 0)
+            continue;
+        overflows |= __builtin_add_overflow(off, len, &end) | __builtin_add_overflow(m->size, len, &m->size);
+        m->lo = m->blocks == 0 || off < m->lo ? off : m->lo;
+        m->hi = m->blocks == 0 || end > m->hi ? end : m->hi;
+        m->blocks++;
     }
-    return PW_OK;
+    return overflows ? PW_ERR_OVERFLOW : PW_OK;
 }
 
 static bool measure_seq(const pw_node *node, pw_measure *m)
