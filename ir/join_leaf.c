@@ -180,7 +180,7 @@ static bool is_progression(int64_t n, const int64_t *v)
 static pw_status make_steps(pw_joiner *j, int64_t n, const int64_t *v, int64_t *off, int64_t *stride,
                             const pw_table **table)
 {
-    pw_table wide = pw_table_borrow(n, v), *t;
+    pw_table *t;
 
     if (is_progression(n, v)) {
         *off = pw_wrap_add(*off, v[0]);
@@ -189,7 +189,7 @@ static pw_status make_steps(pw_joiner *j, int64_t n, const int64_t *v, int64_t *
     }
     t = pw_arena_alloc(j->builder.arena, sizeof *t);
     *table = t;
-    return t ? pw_table_narrow(&wide, j->builder.arena, t) : PW_ERR_NOMEM;
+    return t ? pw_table_narrow(n, v, j->builder.arena, t) : PW_ERR_NOMEM;
 }
 
 /* Blocks of one length: a loop over them. */
@@ -218,8 +218,6 @@ static pw_status make_list(pw_joiner *j, pw_region *r, const pw_ends *e)
     pw_status status = list && starts && offs && packed ? PW_OK : PW_ERR_NOMEM;
 
     if (status == PW_OK) {
-        pw_table wide = pw_table_borrow(e->n + 1, starts);
-
         starts[0] = 0;
         for (int64_t i = 0; i < e->n; i++)
             starts[i + 1] = starts[i] + e->lens[i];
@@ -227,7 +225,7 @@ static pw_status make_list(pw_joiner *j, pw_region *r, const pw_ends *e)
         *list = (pw_block_list){
             .n = e->n, .offs = pw_table_borrow(e->n, offs), .packed_offs = pw_table_borrow(e->n, packed)};
         r->blocks = list;
-        status = pw_table_narrow(&wide, j->builder.arena, &list->starts);
+        status = pw_table_narrow(e->n + 1, starts, j->builder.arena, &list->starts);
     }
     free(starts);
     return status;

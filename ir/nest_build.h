@@ -7,8 +7,8 @@
 /* A table of n 64-bit offsets that borrows `values`. */
 pw_table pw_table_borrow(int64_t n, const int64_t *values);
 
-/* The table with its entries copied into `arena`, as narrow as they can be. PW_ERR_NOMEM only. */
-pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out);
+/* A table of n offsets in `arena`, as narrow as it can be. PW_ERR_NOMEM only. */
+pw_status pw_table_narrow(int64_t n, const int64_t *values, pw_arena *arena, pw_table *out);
 
 /* The table of the sums of the first 0, 1, … n lengths (at least 0), in `arena`, as narrow as it can be. PW_ERR_NOMEM
  * only. */

@@ -45,12 +45,12 @@ static uint64_t divide(uint64_t step, uint64_t distance)
 }
 
 /* The common divisor of all distances from `base`. */
-static uint64_t common_step(const pw_table *t, int64_t base)
+static uint64_t common_step(int64_t n, const int64_t *values, int64_t base)
 {
     uint64_t step = 0;
 
-    for (int64_t i = 0; i < t->n && step != 1; i++)
-        step = divide(step, (uint64_t)pw_table_get(t, i) - (uint64_t)base);
+    for (int64_t i = 0; i < n && step != 1; i++)
+        step = divide(step, (uint64_t)values[i] - (uint64_t)base);
     return step;
 }
 
@@ -93,18 +93,21 @@ static void store(const filler *f, int64_t i, int64_t value)
         ((uint64_t *)f->data)[i] = entry;
 }
 
-pw_status pw_table_narrow(const pw_table *wide, pw_arena *arena, pw_table *out)
+pw_status pw_table_narrow(int64_t n, const int64_t *values, pw_arena *arena, pw_table *out)
 {
-    int64_t min, max;
+    int64_t min = n > 0 ? values[0] : 0, max = min;
     filler f;
     pw_status status;
 
-    pw_table_bounds(wide, &min, &max);
-    status = begin_table(&f, arena, narrowest(wide->n, min, (uint64_t)max - (uint64_t)min, common_step(wide, min)));
+    for (int64_t i = 1; i < n; i++) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+    }
+    status = begin_table(&f, arena, narrowest(n, min, (uint64_t)max - (uint64_t)min, common_step(n, values, min)));
     if (status != PW_OK)
         return status;
-    for (int64_t i = 0; i < wide->n; i++)
-        store(&f, i, pw_table_get(wide, i));
+    for (int64_t i = 0; i < n; i++)
+        store(&f, i, values[i]);
     *out = f.table;
     return PW_OK;
 }

@@ -148,7 +148,7 @@ static pw_status emit_cut(pw_lowering *l, const pw_path *p, int64_t n, const int
                           int64_t unit)
 {
     int64_t total = 0, k = 0, *cut;
-    pw_table wide, narrow;
+    pw_table narrow;
     pw_status status;
 
     for (int64_t i = 0; i < n; i++)
@@ -159,8 +159,7 @@ static pw_status emit_cut(pw_lowering *l, const pw_path *p, int64_t n, const int
     for (int64_t i = 0; i < n; i++)
         for (int64_t at = 0; at < lens[i]; at += unit)
             cut[k++] = pw_wrap_add(offs[i], at);
-    wide = pw_table_borrow(total, cut);
-    status = pw_table_narrow(&wide, l->arena, &narrow);
+    status = pw_table_narrow(total, cut, l->arena, &narrow);
     free(cut);
     return status == PW_OK ? emit_uniform(l, p, narrow, unit) : status;
 }

@@ -23,6 +23,12 @@ typedef struct copies {
     int64_t base[PW_NEST_MAX_DIMS]; /* what the copy left out */
 } copies;
 
+/* What a table of 64-bit offsets holds, as narrow as it can be: such a table is never based or scaled. */
+static pw_status narrow(const pw_table *from, pw_arena *arena, pw_table *to)
+{
+    return pw_table_narrow(from->n, from->data, arena, to);
+}
+
 /* Narrow tables share their entries with the copy. */
 static pw_status copy_table(const pw_table *from, pw_arena *arena, const pw_table **to, int64_t *base)
 {
@@ -31,7 +37,7 @@ static pw_status copy_table(const pw_table *from, pw_arena *arena, const pw_tabl
 
     if (!t)
         return PW_ERR_NOMEM;
-    status = from->width < 8 ? PW_OK : pw_table_narrow(from, arena, t);
+    status = from->width < 8 ? PW_OK : narrow(from, arena, t);
     if (status != PW_OK)
         return status;
     *base = t->base;
@@ -112,13 +118,13 @@ static pw_status narrow_blocks(pw_pass_ctx *ctx, pw_nest *nest, pw_region *r)
     b = pw_arena_copy(nest->arena, r->blocks, sizeof *b);
     if (!b)
         return PW_ERR_NOMEM;
-    status = pw_table_narrow(&r->blocks->offs, nest->arena, &b->offs);
+    status = narrow(&r->blocks->offs, nest->arena, &b->offs);
     if (status != PW_OK)
         return status;
     r->mem_off = pw_wrap_add(r->mem_off, b->offs.base);
     b->offs.base = 0;
     if (b->packed_offs.data) {
-        status = pw_table_narrow(&r->blocks->packed_offs, nest->arena, &b->packed_offs);
+        status = narrow(&r->blocks->packed_offs, nest->arena, &b->packed_offs);
         if (status != PW_OK)
             return status;
         r->packed_off = pw_wrap_add(r->packed_off, b->packed_offs.base);
