@@ -575,13 +575,15 @@ def gated_body(f):
     # These do not wait for other processes, and add deferred sends.
     defers = call.kind == "nonblocking"
     enter = "enter_again(&within)" if again else "enter_deferring()" if defers else "enter()"
-    # What calls with a request start is over in another call, and so is what one-sided transfers start.
+    # What calls with a request start is over in another call, and so is what one-sided transfers start. Making a persistent
+    # request starts nothing; a persistent collective chooses its way then, once.
+    makes = call.name.endswith("_init")
     posts = call.short in ("Start", "Startall") or (
-        any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again)
+        any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again and not makes)
     leave = f"leave_again(within, {str(posts).lower()})" if again else "leave_as(true)" if posts else "leave()"
     text = "{\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
-    if posts and call.name.endswith("_init"):
+    if makes and call.family:
         text += "    pw_gate_judged |= PW_GATE_LASTING;\n"
     if widen:
         text += f"{widen}\n"

@@ -86,7 +86,7 @@ static PW_GATE_INLINE bool pw_gate_has_deferred(void)
 /*
  * What trials of choices (runtime/mpi/strategy/judge.h) want to know of this thread's calls: whether the call that is
  * under way is timed, whether operations in flight are, whether the next call is to be timed from its beginning, and
- * whether this one makes a request that is started again and again, whose way cannot change. 0: nothing.
+ * whether this one makes a persistent collective, whose way cannot change. 0: nothing.
  */
 enum { PW_GATE_TIMED = 1, PW_GATE_FLIGHT = 2, PW_GATE_WATCHED = 4, PW_GATE_LASTING = 8 };
 extern PW_HIDDEN _Thread_local unsigned pw_gate_judged;
