@@ -33,7 +33,7 @@ static const pw_segment_text *find(pw_hash hash)
     return NULL;
 }
 
-/* A layout whose text is too long, which takes long to find out, gets an entry without an address. */
+/* Without an address the text is too long, which takes long to find out, or there was no room for it. */
 static const pw_segment_text *add(const pw_layout *layout)
 {
     int n = atomic_load_explicit(&board.n, memory_order_relaxed);
@@ -51,6 +51,17 @@ static const pw_segment_text *add(const pw_layout *layout)
     return &board.texts[n];
 }
 
+/* Returns whether a layout is to be added: it has no entry, or one without an address while there is room now. */
+static bool is_due(const pw_segment_text *found)
+{
+    bool lacks_room = found && !found->address && found->bytes <= PW_SEGMENT_TEXT_BYTES;
+    void *room = lacks_room ? pw_segment_take(found->bytes) : NULL;
+
+    if (room)
+        pw_segment_give(room);
+    return !found || room;
+}
+
 bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
 {
     const pw_segment_text *found;
@@ -58,10 +69,10 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
     if (!pw_segment_own_header())
         return false;
     found = find(layout->hash);
-    if (!found) {
+    if (!found || !found->address) {
         pthread_mutex_lock(&board.lock);
         found = find(layout->hash);
-        found = found ? found : add(layout);
+        found = is_due(found) ? add(layout) : found;
         pthread_mutex_unlock(&board.lock);
     }
     if (found)

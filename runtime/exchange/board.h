@@ -15,8 +15,9 @@
 
 enum { PW_BOARD_TEXTS = 256 };
 
-/* Finds the text of a layout; writes it if it is not there yet. False: there is no segment, the board is full, the text
- * is longer than PW_SEGMENT_TEXT_BYTES, or there is no memory. Must not be called with a joined layout. */
+/* Finds the text of a layout; writes it if it is not there yet. False: there is no segment, or no room in it, the board
+ * is full, the text is longer than PW_SEGMENT_TEXT_BYTES, or there is no memory. Must not be called with a joined
+ * layout. */
 bool pw_board_put(const pw_layout *layout, pw_segment_text *out);
 
 /* Returns the layout of this text of another process, as a layout of `engine`, with a reference. NULL: the text cannot

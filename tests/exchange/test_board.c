@@ -4,6 +4,8 @@
 #include "runtime/exchange/segment.h"
 #include "tests/cache/layout_scene.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +27,18 @@ static const char *const texts[] = {
 };
 
 enum { TEXTS = sizeof texts / sizeof *texts, CUT = TEXTS, ELSEWHERE, FALSE_HASH, EMPTY, LONG, SHOWN };
+
+/* Stands in for the system call by which blocks of the segment get their pages. */
+static bool is_full;
+
+int fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    if (is_full) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return (int)syscall(SYS_fallocate, fd, mode, at, bytes);
+}
 
 typedef struct scenery {
     void *files; /* scene */
@@ -117,6 +132,34 @@ static void what_is_broken_is_no_layout(void **state)
     assert_null(pw_board_get(getppid(), &s->shown[0], s->engine)); /* has no segment */
 }
 
+/* Puts a layout while the segment has no room, and when it has some again. */
+static bool finds_room_later(pw_layout_engine *engine)
+{
+    pw_layout *layout = layout_of(engine, texts[0]);
+    pw_segment_text shown;
+    bool too_early;
+
+    pw_segment_open();
+    is_full = true;
+    too_early = pw_board_put(layout, &shown) || pw_board_put(layout, &shown);
+    is_full = false;
+    return !too_early && pw_board_put(layout, &shown) && shown.address;
+}
+
+/* In a process of its own, which opens a segment. */
+static void a_full_segment_is_tried_again(void **state)
+{
+    scenery *s = *state;
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0)
+        _exit(finds_room_later(s->engine) ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* Without a segment there is no board, and a full one takes nothing more. */
 static void the_board_has_an_end(void **state)
 {
@@ -145,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(layouts_come_out_as_they_were, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_broken_is_no_layout, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_segment_is_tried_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_board_has_an_end, set_up, tear_down),
     };
 
