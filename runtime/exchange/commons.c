@@ -1,5 +1,7 @@
 /*
- * Purpose: memory that the ranks of a node have in common. Data: the mapping of the one that all use.
+ * Purpose: finds the memory that the ranks of a node have in common. Data: `commons`, the mapping of that memory, which
+ * is looked for once. Invariant: all ranks choose the same memory, without a message: each tries the processes of its
+ * parent in the order of their numbers and takes the first one that has such memory.
  */
 #include "runtime/exchange/commons.h"
 

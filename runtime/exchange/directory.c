@@ -1,4 +1,8 @@
-/* What a header of another process says: numbers are copied first, and only copies that are sound are given out. */
+/*
+ * Purpose: finds blocks by the header of another process's segment. Data: none; the header is the other process's,
+ * which may write anything into it at any time. Invariant: numbers are copied before they are looked at, and only
+ * copies that are sound are given out, so no caller reads outside of the file, whatever the header says.
+ */
 #include "runtime/exchange/directory.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
-/* Whether MPIs may read on this node, as far as this process knows, and whether the system refuses to let them. */
+/*
+ * Purpose: tells whether MPIs read memory of other processes on this node, as far as this process knows, and whether
+ * the system refuses to let them. Data: `sharing`, with what the launcher said at start and whether a read was refused.
+ * Invariant: a refusal that was seen once stays for good.
+ */
 #include "runtime/exchange/sharing.h"
 
 #include "base/env.h"

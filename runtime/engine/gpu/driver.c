@@ -1,4 +1,8 @@
-/* Finds the calls of the CUDA driver that the program has loaded. The table is whole before anybody may use it. */
+/*
+ * Purpose: finds the calls of the CUDA driver that the program has loaded; this library never loads one. Data: `pw_cu`,
+ * the table of these calls. Invariant: the table is filled once, under the lock, and is whole before `found` is set;
+ * whoever has seen pw_cu_find return true reads it without a lock.
+ */
 #include "runtime/engine/gpu/driver.h"
 
 #include "base/log.h"

@@ -1,4 +1,8 @@
-/* Purpose: which blocks gain by being read over a network, by what was measured over its transports. */
+/*
+ * Purpose: tells which blocks gain by being read over a network. Data: none; facts come from the model. Invariant: what
+ * was measured counts only for the transports over which it was measured. For others the answer is yes by default only
+ * where they are shared memory or have hardware that reads remote memory.
+ */
 #include "runtime/engine/model/model.h"
 
 #include <math.h>

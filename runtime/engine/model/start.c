@@ -1,4 +1,8 @@
-/* Finds the model of this process: the file for its machine and its MPI. */
+/*
+ * Purpose: finds the model of this process, in the file for its machine and its MPI. Data: `here`, which is set at
+ * start and only read afterwards. Invariant: a model that was measured on another processor or with another MPI is
+ * reported and not used. Without a model that fits, the default facts hold.
+ */
 #include "base/card.h"
 #include "base/env.h"
 #include "base/log.h"

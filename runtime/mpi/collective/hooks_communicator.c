@@ -1,4 +1,8 @@
-/* The hooks of calls that free communicators: what is remembered of one goes before MPI may reuse its handle. */
+/*
+ * Purpose: the hooks of calls that free a communicator, where each part of the runtime forgets what it has kept of it.
+ * Data: none. Invariant: all of that is forgotten before MPI gets the call, since MPI may then give the handle to
+ * another communicator.
+ */
 #include "runtime/exchange/direct.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/requests/kept.h"

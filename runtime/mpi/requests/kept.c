@@ -1,4 +1,8 @@
-/* The slots of kept sends, each of which a thread empties or fills by one exchange. */
+/*
+ * Purpose: keeps deferred sends that are over, for later sends like them. Data: `slots`, found by a hash of
+ * communicator, destination and tag. Invariant: a thread empties or fills a slot by one atomic exchange, so a kept send
+ * belongs either to its slot or to one thread, and no lock is needed.
+ */
 #include "runtime/mpi/requests/kept.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,8 @@
-/* How the ways for buffers in host memory are carried out; native is one for buffers in GPU memory, too. */
+/*
+ * Purpose: carries out the ways for buffers in host memory: native (for GPU memory, too), packed, contiguous, joined
+ * and remote. Data: none but the staging of each message. Invariant: a way without a function `take` stages nothing, so
+ * MPI gets the caller's own arguments, or nothing at all.
+ */
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/inbound.h"

@@ -1,4 +1,8 @@
-/* Which buffers an MPI must not get, and the staging of those. */
+/*
+ * Purpose: tells which buffers the MPI below must not get, and stages those. Data: none; whether there are GPUs is
+ * known to runtime/engine/gpu/memory.h. Invariant: a buffer is left to MPI only if that is certain to be able to touch
+ * it.
+ */
 #include "runtime/mpi/strategy/operand.h"
 
 #include "runtime/mpi/strategy/aware.h"
