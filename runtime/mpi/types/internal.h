@@ -60,6 +60,12 @@ void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry);
 /* Returns what `asked` says of the entry of the last type with this look, under the lock; false if there is none. */
 bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg);
 
+/* ---- predefined.c ------------------------------------------------------------------------------------------------ */
+
+/* Returns whether this is a handle of a predefined type, which programs never commit and which is learned at its first
+ * use. MPI is not asked: it may be no handle at all. */
+bool pw_predefined_is(MPI_Datatype type);
+
 /* ---- learning.c -------------------------------------------------------------------------------------------------- */
 
 /*

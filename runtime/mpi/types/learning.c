@@ -15,7 +15,6 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/types/origin.h"
-#include "runtime/mpi/types/predefined.h"
 
 #include <pthread.h>
 

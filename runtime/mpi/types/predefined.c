@@ -2,7 +2,7 @@
  * Tells predefined types by their handles, each ABI in its way. Data: none. Invariant: MPI is not asked, since the
  * handle may be invalid.
  */
-#include "runtime/mpi/types/predefined.h"
+#include "runtime/mpi/types/internal.h"
 
 #include <dlfcn.h>
 

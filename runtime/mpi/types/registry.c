@@ -6,7 +6,6 @@
 
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/types/internal.h"
-#include "runtime/mpi/types/predefined.h"
 
 pw_handle_table pw_registry_types = PW_HANDLE_TABLE;
 _Atomic bool pw_registry_started;
