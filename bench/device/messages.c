@@ -1,9 +1,10 @@
 /*
  * Messages between the GPU memory of two ranks of a node, as Packwright carries them out: this program calls MPI_X, and
  * is linked with the interposer. What is compared are runs: with PACKWRIGHT_SHARED=0 and without, by strategies
- * (PACKWRIGHT_STRATEGY), by MPIs. Within a run, unless PACKWRIGHT_STRATEGY is set, the same messages follow by the
- * strategy `direct`; and, for contiguous messages, what a program does that copies to and from pinned memory itself,
- * with one message at a time. Each layout is verified before it is timed.
+ * (PACKWRIGHT_STRATEGY), by MPIs. Within a run, unless PACKWRIGHT_STRATEGY is set, the same messages follow by each
+ * strategy that may carry them: two processes differ by more than two strategies. For contiguous messages, what a
+ * program does that copies to and from pinned memory itself, with one message at a time, comes last. Each layout is
+ * verified before it is timed.
  *
  * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a row; 0: only verifies] [-f layout] [-n
  * messages in flight] [-d driver]
@@ -126,26 +127,32 @@ static void by_hand(const row *r)
         send_by_hand(r);
 }
 
+static const pw_strategy_id chosen = PW_STRATEGY_COUNT;
+
 static const struct {
     const char *name;
     exchange_fn *run;
     int ways;       /* the time of one way is reported */
     bool in_flight; /* many messages, else one */
     int layouts;    /* the first so many */
-    bool direct;    /* by the strategy `direct`, where it can */
-} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS, false},
-             {"direct", there_and_back, 2, false, LAYOUTS, true},
-             {"in flight", in_flight, 1, true, LAYOUTS, false},
-             {"direct", in_flight, 1, true, LAYOUTS, true},
-             {"by hand", by_hand, 2, false, 1, false}};
-enum { MODES = 5 };
+    pw_strategy_id by;
+} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_COUNT},
+             {"direct", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_DIRECT},
+             {"one_shot", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_ONE_SHOT},
+             {"staged", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_STAGED},
+             {"in flight", in_flight, 1, true, LAYOUTS, PW_STRATEGY_COUNT},
+             {"direct", in_flight, 1, true, LAYOUTS, PW_STRATEGY_DIRECT},
+             {"one_shot", in_flight, 1, true, LAYOUTS, PW_STRATEGY_ONE_SHOT},
+             {"staged", in_flight, 1, true, LAYOUTS, PW_STRATEGY_STAGED},
+             {"by hand", by_hand, 2, false, 1, PW_STRATEGY_COUNT}};
+enum { MODES = 9 };
 
 /* Returns whether the mode is to be run: PACKWRIGHT_STRATEGY says by which strategy all messages go. */
 static bool enter_mode(int mode)
 {
-    if (getenv("PACKWRIGHT_STRATEGY"))
-        return !modes[mode].direct;
-    return packwright_force_strategy(modes[mode].direct ? PW_STRATEGY_DIRECT : PW_STRATEGY_COUNT);
+    if (modes[mode].by == chosen)
+        return true;
+    return !getenv("PACKWRIGHT_STRATEGY") && packwright_force_strategy(modes[mode].by);
 }
 
 static int messages_of(int mode)
@@ -200,31 +207,39 @@ static double measure(const row *r, int mode, double seconds)
     return pw_samples_median(samples, n);
 }
 
-static void run(int layout, int bytes, double seconds)
+/* Forcing a strategy ends all trials, so the modes in which Packwright chooses come first, for all sizes. */
+static void run_modes(int layout, int bytes, double seconds, bool forced, double *us)
 {
     row r = make_row(layout, bytes);
 
-    if (rank == 0)
-        printf("%-12s %8d", layouts[layout], test_packed_bytes(r.type, 1));
     for (int mode = 0; mode < MODES && layout < modes[mode].layouts; mode++) {
-        if (!enter_mode(mode))
+        if ((modes[mode].by != chosen) != forced || !enter_mode(mode))
             continue;
         verify(&r, layouts[layout], mode);
-        double us = seconds > 0 ? measure(&r, mode, seconds) : 0;
-
-        if (rank == 0 && us > 0)
-            printf(" | %s %9.1f µs %6.2f GB/s", modes[mode].name, us,
-                   (double)test_packed_bytes(r.type, 1) * messages_of(mode) / us * 1e-3);
+        us[mode] = seconds > 0 ? measure(&r, mode, seconds) : 0;
     }
-    if (rank == 0)
-        printf("\n");
-    fflush(stdout);
     free_row(&r);
+}
+
+static void print(int layout, int bytes, const double *us)
+{
+    MPI_Datatype type = make_type(layout, bytes);
+    int packed = test_packed_bytes(type, 1);
+
+    printf("%-12s %8d", layouts[layout], packed);
+    for (int mode = 0; mode < MODES; mode++)
+        if (us[mode] > 0)
+            printf(" | %s %9.1f µs %6.2f GB/s", modes[mode].name, us[mode],
+                   (double)packed * messages_of(mode) / us[mode] * 1e-3);
+    printf("\n");
+    fflush(stdout);
+    MPI_Type_free(&type);
 }
 
 int main(int argc, char **argv)
 {
     device_options o = {.seconds = 0.2, .sizes = "64,512,4096,32768", .flight = flight};
+    static double us[LAYOUTS][MAX_SIZES][MODES];
     int rc, ranks, kib[MAX_SIZES], n = 0;
 
     if (!device_read_options(argc, argv, "s:t:f:n:d:", &o) || o.flight < 1 || o.flight > MOST_FLIGHT)
@@ -234,9 +249,13 @@ int main(int argc, char **argv)
         kib[n++] = atoi(s);
     if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
-    for (int layout = 0; layout < LAYOUTS; layout++)
-        for (int i = 0; i < n && (!o.only || !strcmp(o.only, layouts[layout])); i++)
-            run(layout, kib[i] << 10, o.seconds);
+    for (int forced = 0; forced < 2; forced++)
+        for (int layout = 0; layout < LAYOUTS; layout++)
+            for (int i = 0; i < n && (!o.only || !strcmp(o.only, layouts[layout])); i++) {
+                run_modes(layout, kib[i] << 10, o.seconds, forced, us[layout][i]);
+                if (forced && rank == 0)
+                    print(layout, kib[i] << 10, us[layout][i]);
+            }
     rc = test_result();
     MPI_Finalize();
     return rc;

@@ -216,25 +216,29 @@ def time_messages(machine, name, settings):
     return times
 
 
-def judge_messages(machine, table, times, chosen):
+def by_strategies(times, layout, size, number):
+    """The times of the ping-pong (1) or of many in flight (2), in the same process, by strategy."""
+    known = {way: times.get((layout, size, "%s %d" % (way, number))) for way in ("direct", "one_shot", "staged")}
+    return {way: us for way, us in known.items() if us}
+
+
+def judge_messages(table, times):
     mib = 4 << 20
     table.at_most("ping-pong of 4 MiB in blocks of 8 of 16, directly", 45, times.get(("blocks_8", mib, "direct 1")))
     table.at_most("ping-pong of 4 MiB, contiguous, directly", 45, times.get(("contiguous", mib, "direct 1")))
     table.at_most("ping-pong of 64 KiB in blocks of 8 of 16, directly", 15, times.get(("blocks_8", 64 << 10, "direct 1")))
     table.at_most("8 in flight each way of 4 MiB, directly", 400, times.get(("blocks_8", mib, "direct 2")))
-    for (layout, size, column), value in sorted(chosen.items()):
-        kind = {"ping-pong 1": "direct 1", "in flight 1": "direct 2"}.get(column)
-        ways = [v for v in (times.get((layout, size, column)), times.get((layout, size, kind))) if v]
-        if kind and len(ways) == 2:
-            table.add("chosen by the model: %s, %s of %d KiB" % (column[:-2], layout, size >> 10),
-                      "<= 1.05 best", "%.1f, packed %.1f, direct %.1f us" % (value, ways[0], ways[1]),
-                      value <= 1.05 * min(ways))
+    for (layout, size, column), value in sorted(times.items()):
+        number = {"ping-pong 1": 1, "in flight 1": 2}.get(column)
+        ways = by_strategies(times, layout, size, number) if number else {}
+        if ways:
+            table.add("chosen: %s, %s of %d KiB" % (column[:-2], layout, size >> 10), "<= 1.05 best",
+                      "%.1f; %s us" % (value, ", ".join("%s %.1f" % way for way in ways.items())),
+                      value <= 1.05 * min(ways.values()))
 
 
 def two_gpus(machine, table):
-    times = time_messages(machine, "two", {})
-    chosen = time_messages(machine, "two.chosen", {"PACKWRIGHT_ALL_RANKS": "1", "PACKWRIGHT_STRATEGY": "auto"})
-    judge_messages(machine, table, times, chosen)
+    judge_messages(table, time_messages(machine, "two", {}))
 
 
 def start_mps(machine):
@@ -263,7 +267,8 @@ def one_gpu(machine, table, gpus):
     if mps:
         stop_mps(machine, mps)
     for size in (64 << 10, 4 << 20):
-        before, direct = times.get(("blocks_8", size, "ping-pong 1")), times.get(("blocks_8", size, "direct 1"))
+        ways = by_strategies(times, "blocks_8", size, 1)
+        direct, before = ways.pop("direct", None), min(ways.values(), default=None)
         table.add("one GPU, two ranks%s: %d KiB directly" % ("" if mps else " without MPS", size >> 10),
                   "not slower" if before is None else "<= %.1f us" % before,
                   "not measured" if direct is None else "%.1f us" % direct,

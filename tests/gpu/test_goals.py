@@ -1,9 +1,9 @@
-"""What goals.py says of a launcher that lacks a library, and of other endings."""
+"""What goals.py says of a launcher that lacks a library, of other endings, and of a choice."""
 import argparse
 import tempfile
 import time
 
-from goals import Machine, add_options, ending
+from goals import Machine, Table, add_options, ending, judge_messages
 
 LOADER = ("/m/usr/bin/mpiexec.hydra: error while loading shared libraries: libslurm.so.38: cannot open shared object file: "
           "No such file or directory\n")
@@ -34,3 +34,11 @@ with tempfile.TemporaryDirectory() as folder:
         assert time.monotonic() < until, "%s still runs" % text
         time.sleep(0.05)
     assert machine.prefix is None  # what is unpacked is an MPICH
+
+# A choice is judged by what the same process took by each strategy; times of one message and of several stay apart.
+table = Table()
+judge_messages(table, {("blocks_8", 65536, column): us for column, us in (
+    ("ping-pong 1", 17.0), ("direct 1", 14.0), ("one_shot 1", 20.0), ("in flight 1", 60.0), ("direct 2", 61.0))})
+judged = {row[0]: row[2:] for row in table.rows if row[0].startswith("chosen")}
+assert judged == {"chosen: ping-pong, blocks_8 of 64 KiB": ("17.0; direct 14.0, one_shot 20.0 us", False),
+                  "chosen: in flight, blocks_8 of 64 KiB": ("60.0; direct 61.0 us", True)}, judged
