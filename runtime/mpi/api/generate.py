@@ -218,7 +218,7 @@ class Call:
         if self.kind == "packing":
             (buf, count, type), = buffers
             packed, = (p for p in self.params if p.role == "buffer" and p is not buf)
-            return f"pw_registry_leaves({type.name}, {buf.name}, {count.name}, {packed.name}, &contiguous)"
+            return f"pw_registry_leaves({type.name}, {buf.name}, {count.name}, {packed.name})"
         if self.kind == "transfer":
             arguments = [str(buffers[0][0].direction == "out").lower(), *(p.name for p in buffers[0]),
                          *(p.name for p in self.params if p.name in ("target_count", "target_datatype"))]
@@ -487,30 +487,28 @@ def wrapper(f):
 def asking_body(f, straight, otherwise):
     """Sends the call straight on to MPI if a question says so."""
     arguments = ", ".join(p.name for p in f.call.params)
-    at_once = packing_at_once(f) if f.call.kind == "packing" else ""
-    found = "    const pw_entry *contiguous;\n\n" if at_once else ""
+    packs = f.call.kind == "packing"
+    natively = f"pw_next.{f.symbol}({arguments})"
     return f"""\
 {{
-{found}    if ({straight}) {{
-{at_once}        return pw_next.{f.symbol}({arguments});
-    }}
+{packing_at_once(f) if packs else ""}    if ({straight})
+        return {f"pw_pack_left(comm, {natively})" if packs else natively};
     return {otherwise}_{f.symbol}({arguments});
 }}
 """
 
 
 def packing_at_once(f):
-    """Packs or unpacks what is contiguous (runtime/mpi/p2p/hooks_pack.c)."""
-    at, = (p for p in f.call.params if p.direction == "inout")
-    arguments = ", ".join({"datatype": "contiguous"}.get(p.role, "&at" if p is at else p.name) for p in f.call.params)
+    """Packs or unpacks what is contiguous (runtime/mpi/p2p/pack.h)."""
+    at, = (p.name for p in f.call.params if p.direction == "inout")
+    arguments = ", ".join(f"{at} ? *{at} : -1" if p.name == at else p.name for p in f.call.params)
     return f"""\
-        MPI_Count at = {at.name} ? *{at.name} : -1;
-        int rc;
+    int64_t bytes = pw_{f.call.short}_contiguous({arguments});
 
-        if (contiguous && pw_{f.call.short}_contiguous({arguments}, &rc) == PW_DONE) {{
-            *{at.name} = ({ROLES[at.role][f.large]})at;
-            return rc;
-        }}
+    if (bytes) {{
+        *{at} = ({ROLES["bytes"][f.large]})(*{at} + bytes);
+        return MPI_SUCCESS;
+    }}
 """
 
 

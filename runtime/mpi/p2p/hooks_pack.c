@@ -14,27 +14,23 @@
 
 #include <string.h>
 
-/* The last communicator that this thread has packed for, and MPI has accepted. */
-static _Thread_local struct {
-    bool any;
-    MPI_Comm comm;
-} good;
+_Thread_local pw_pack_comm pw_pack_last_comm;
+
+static inline bool is_last_comm(MPI_Comm comm)
+{
+    return pw_pack_last_comm.any && comm == pw_pack_last_comm.comm;
+}
 
 /* Checks that a communicator is valid, by a call that packs nothing unless it was the last one. Returns an MPI error
  * code; MPI has then called the error handler. */
 static int check_comm(MPI_Comm comm)
 {
-    int position = 0, rc = MPI_SUCCESS;
+    int position = 0;
     char nothing = 0;
 
-    if (good.any && comm == good.comm)
+    if (is_last_comm(comm))
         return MPI_SUCCESS;
-    rc = PMPI_Pack(&nothing, 0, MPI_BYTE, &nothing, 1, &position, comm);
-    if (rc == MPI_SUCCESS) {
-        good.comm = comm;
-        good.any = true;
-    }
-    return rc;
+    return pw_pack_left(comm, PMPI_Pack(&nothing, 0, MPI_BYTE, &nothing, 1, &position, comm));
 }
 
 /* A call that packs or unpacks. */
@@ -55,6 +51,41 @@ static inline bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
     c->packed += position;
     return !__builtin_mul_overflow(c->count, c->entry->size, &c->bytes) && c->bytes <= size - position && c->bytes > 0;
 }
+
+/* ---- contiguous objects in host memory --------------------------------------------------------------------------- */
+
+/* Takes the call without its entry. */
+static inline __attribute__((always_inline)) int64_t move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size,
+                                                                     MPI_Count position, MPI_Comm comm)
+{
+    c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    if (!c.entry || pw_note_is(c.entry) || !c.entry->dense || !is_last_comm(comm) || !pw_memory_is_known_host(c.user) ||
+        !pw_memory_is_known_host(c.packed) || !is_ordinary(&c, size, position))
+        return 0;
+    c.user += c.entry->offset;
+    if (c.direction == PW_PACK)
+        memcpy(c.packed, c.user, (size_t)c.bytes);
+    else
+        memcpy(c.user, c.packed, (size_t)c.bytes);
+    return c.bytes;
+}
+
+int64_t pw_Pack_contiguous(const void *inbuf, MPI_Count incount, MPI_Datatype type, void *outbuf, MPI_Count outsize,
+                           MPI_Count position, MPI_Comm comm)
+{
+    return move_contiguous((pack_call){.user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
+                           type, outsize, position, comm);
+}
+
+int64_t pw_Unpack_contiguous(const void *inbuf, MPI_Count insize, MPI_Count position, void *outbuf, MPI_Count outcount,
+                             MPI_Datatype type, MPI_Comm comm)
+{
+    return move_contiguous(
+        (pack_call){.user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK}, type, insize,
+        position, comm);
+}
+
+/* ---- all others -------------------------------------------------------------------------------------------------- */
 
 /* Returns an address in the memory that the objects are in. */
 static inline const void *first_byte(const pack_call *c)
@@ -111,41 +142,6 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
     return PW_DONE;
 }
 
-/* Both sides are host memory (pw_registry_leaves). Programs pack headers value by value, and MPI's own way to a copy of
- * a few bytes is longer than this one. */
-static inline __attribute__((always_inline)) pw_verdict move_contiguous(pack_call c, MPI_Count size,
-                                                                        MPI_Count *position, MPI_Comm comm, int *rc)
-{
-    if (!is_ordinary(&c, size, *position))
-        return PW_PASS;
-    *rc = check_comm(comm);
-    if (*rc != MPI_SUCCESS)
-        return PW_DONE;
-    c.user += c.entry->offset;
-    if (c.direction == PW_PACK)
-        memcpy(c.packed, c.user, (size_t)c.bytes);
-    else
-        memcpy(c.user, c.packed, (size_t)c.bytes);
-    *position += c.bytes;
-    return PW_DONE;
-}
-
-pw_verdict pw_Pack_contiguous(const void *inbuf, MPI_Count incount, const pw_entry *entry, void *outbuf,
-                              MPI_Count outsize, MPI_Count *position, MPI_Comm comm, int *rc)
-{
-    return move_contiguous(
-        (pack_call){.entry = entry, .user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
-        outsize, position, comm, rc);
-}
-
-pw_verdict pw_Unpack_contiguous(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-                                MPI_Count outcount, const pw_entry *entry, MPI_Comm comm, int *rc)
-{
-    return move_contiguous(
-        (pack_call){.entry = entry, .user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
-        insize, position, comm, rc);
-}
-
 /*
  * Unusual arguments are left to MPI. Short calls take as long as this way to the kernel, so a call on known host memory
  * makes no buffer: a struct that is copied as soon as it is filled makes the processor wait for the stores.
@@ -155,9 +151,6 @@ static inline __attribute__((always_inline)) pw_verdict move(pack_call c, MPI_Co
 {
     pw_verdict verdict = PW_DONE;
 
-    /* The wrapper has not found the type if another one has its place in front. */
-    if (c.entry->dense && pw_memory_is_known_host(first_byte(&c)) && pw_memory_is_known_host(c.packed))
-        return move_contiguous(c, size, position, comm, rc);
     if (!is_ordinary(&c, size, *position))
         return PW_PASS;
     if (is_on_host(&c)) {

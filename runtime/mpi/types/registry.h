@@ -82,10 +82,8 @@ bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked 
 
 /* Returns whether a call that packs or unpacks between two places in host memory can be left to MPI: nothing but MPI
  * moves the type there, or it is noted, and this use, which is then counted, certainly does not make it worth learning.
- * Then *contiguous is the type's entry if it is known to be contiguous, else NULL. If not, nothing is counted, and the
- * hook finds out more. */
-static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count, const void *packed,
-                                      const pw_entry **contiguous)
+ * If not, nothing is counted, and the hook finds out more. */
+static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count, const void *packed)
 {
     pw_handle_slot *at = pw_handle_front(&pw_registry_types, pw_type_key(type));
     void *found;
@@ -94,13 +92,8 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
         !pw_memory_is_known_host(packed))
         return false;
     found = atomic_load_explicit(&at->value, memory_order_acquire);
-    *contiguous = NULL;
-    if (found && !pw_note_is(found)) {
-        const pw_entry *entry = found;
-
-        *contiguous = entry->dense ? entry : NULL;
-        return !entry->layout && pw_memory_is_known_host(buf);
-    }
+    if (found && !pw_note_is(found))
+        return !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
     return pw_note_takes_few(type, buf, count, PW_SEND, at);
 }
 

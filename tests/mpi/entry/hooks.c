@@ -71,7 +71,8 @@ static void check_packs(void)
     MPI_Type_dup(strided, &dup);
     check_pack(strided, true, true, "strided");
     check_pack(dense, true, true, "contiguous");
-    check_pack(MPI_INT, true, true, "predefined");
+    check_pack(MPI_INT, false, true, "predefined");
+    check_pack(MPI_INT, true, true, "predefined, later");
     check_pack(MPI_DOUBLE_INT, false, false, "pair");
     check_pack(dup, true, true, "dup");
     /* The library knows nothing of a handle that was committed by PMPI_. */
