@@ -104,7 +104,7 @@ class Machine:
 
 def settings_of(cache, more=()):
     """As `packwright run` sets it; kernels are kept in a folder of this run."""
-    return {"PACKWRIGHT_ALL_RANKS": "1", "PACKWRIGHT_CACHE_DIR": cache, "PACKWRIGHT_SYSTEM_CACHE": "off", **dict(more)}
+    return {"PACKWRIGHT_ALL_RANKS": "1", "PACKWRIGHT_CACHE": "1", "PACKWRIGHT_CACHE_DIR": cache, "PACKWRIGHT_SYSTEM_CACHE": "off", **dict(more)}
 
 
 def cpu_name():
