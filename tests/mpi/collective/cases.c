@@ -304,6 +304,19 @@ static void check_staged_between(MPI_Datatype t, int block)
     free(in);
 }
 
+/* In a group of one process a broadcast moves nothing, so there is nothing to stage. */
+static void check_alone(MPI_Datatype t, int block)
+{
+    int *buffer = calloc((size_t)block, sizeof(int));
+
+    for (int i = 0; i < 2; i++)
+        MPI_Bcast(buffer, 1, t, 0, MPI_COMM_SELF);
+    CHECK(count_collectives == 2, "broadcasts of one process that reached the tool: %ld", count_collectives);
+    CHECK(count_gapped == 2, "broadcasts of one process that were staged: %ld", 2 - count_gapped);
+    count_collectives = count_gapped = 0;
+    free(buffer);
+}
+
 static void check_staged(void)
 {
     MPI_Datatype t = strided(40), contiguous;
@@ -314,6 +327,7 @@ static void check_staged(void)
     CHECK(count_gapped == 0, "calls with gaps that reached the tool: %ld", count_gapped);
     count_collectives = 0;
     check_staged_between(t, 3 * 40 - 2);
+    check_alone(t, 3 * 40 - 2);
     MPI_Type_contiguous(40, MPI_INT, &contiguous);
     MPI_Type_commit(&contiguous);
     run_shapes(contiguous, 40);
