@@ -191,8 +191,8 @@ static int next(const pw_trial *t, int step)
         return 1 + PW_TRIAL_USUAL;
     if (before >= LAST)
         return OVER;
-    if (step == 1 && is_short(t, &v))
-        return LAST + PW_TRIAL_USUAL;
+    if (step == 1 && is_short(t, &v)) /* no other slot has a time that might still come in */
+        return OVER;
     /* The safe slot comes first, since the first one may use the budget up. */
     for (int i = 1; i <= t->n; i++) {
         int slot = (v.last + i) % t->n;

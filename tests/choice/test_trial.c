@@ -243,6 +243,23 @@ static void short_rounds_wait(void **state)
     assert_int_equal(ranks[0].way[0], 1);
 }
 
+/* In the first window such rounds are timed in one step, and the next one is outside of it. */
+static void short_rounds_end_their_window(void **state)
+{
+    const double guesses[] = {10, 11};
+    const world w = {.ways = 2, .cost = {15, 10}, .unit = 50};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run_ranks(&w, ranks, 2, 0, PW_TRIAL_FIRST + PW_TRIAL_ROUNDS + 1);
+    for (int i = 0; i < 2; i++) {
+        assert_null(ranks[i].trial.record);
+        assert_int_equal(ranks[i].trial.windows, 1);
+        assert_int_equal(ranks[i].trial.begin, PW_TRIAL_LATER * PW_TRIAL_SECOND);
+    }
+}
+
 /* A site leads in some rounds of a step, and takes part in others that another site leads and times. */
 static void half_of_the_rounds_are_enough(void **state)
 {
@@ -435,6 +452,7 @@ int main(void)
         cmocka_unit_test(ranks_agree),
         cmocka_unit_test(one_disturbed_rank_does_not_part),
         cmocka_unit_test(short_rounds_wait),
+        cmocka_unit_test(short_rounds_end_their_window),
         cmocka_unit_test(half_of_the_rounds_are_enough),
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
