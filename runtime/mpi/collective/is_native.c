@@ -187,8 +187,9 @@ static bool whole_is_native(const whole *w, pw_call_kind kind, settled_call *cal
 }
 
 /* Whether the blocks of a side are left to MPI. With wide displacements each is checked by itself; otherwise they are
- * staged together or not at all, and all have types that are not left to MPI wherever they lie. Most blocks are like
- * the one before, about which the answer is known. */
+ * staged together or not at all, and none has a type that is left to MPI wherever it lies. A block whose type is only
+ * noted stays with MPI, and so do then all that would be staged together with it. Most blocks are like the one before,
+ * about which the answer is known. */
 static bool side_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind, settled_call *call)
 {
     const bool together = !side->displs.wide;
@@ -209,8 +210,12 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
             last_count = 0;
             entry = pw_registry_learned(last_type);
         }
-        if (RARELY(!entry))
-            return false;
+        if (RARELY(!entry)) {
+            if (!pw_is_native(kind, PW_BOTH, last_type, at, count, 1))
+                return false;
+            call->n = MOST_SITES + 1; /* not remembered, since each use adds to the type's note */
+            continue;
+        }
         at += entry->lowest;
         if (count != last_count || pw_memory_region(at) != last_region) {
             last_count = count;
