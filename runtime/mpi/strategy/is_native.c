@@ -22,14 +22,12 @@ static bool would_be_native(void *arg, const pw_entry *entry)
     return buffer_is_native(entry, a->kind, a->buf, a->count);
 }
 
-/* Learning a type for a message that would then be left to MPI is in vain. */
 static __attribute__((noinline)) bool is_left_noted(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
                                                     MPI_Count count, int times, void *note)
 {
     asked a = {kind, buf, count};
 
-    return pw_note_takes(type, buf, count, role, times, note) ||
-           (pw_note_may_be_left(type, buf, count, role) && pw_registry_alike(type, times, note, would_be_native, &a));
+    return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, note, would_be_native, &a);
 }
 
 /* Answers for types that are not in the front of the table. */

@@ -6,6 +6,34 @@
 #include "frontend/mpi/contents.h"
 #include "runtime/mpi/types/registry.h"
 
+/* ---- glance.c ---------------------------------------------------------------------------------------------------- */
+
+/* What MPI says of a type, read as far as somebody asks, and kept until the end. Belongs to one thread. It is large, so
+ * pw_glance_begin sets the first fields only. */
+typedef struct pw_glance {
+    MPI_Datatype type;
+    bool has_envelope, has_contents;
+    pw_contents contents; /* its envelope is valid before the rest is */
+} pw_glance;
+
+void pw_glance_begin(pw_glance *g, MPI_Datatype type);
+/* Return NULL if MPI has failed or memory is short; a basic type has no contents, either. */
+const pw_envelope *pw_glance_envelope(pw_glance *g);
+pw_contents *pw_glance_contents(pw_glance *g);
+/* Frees what has been read. */
+void pw_glance_end(pw_glance *g);
+
+/* ---- noted.c ----------------------------------------------------------------------------------------------------- */
+
+typedef enum pw_noted {
+    PW_NOTED_LEFT, /* the use is left to MPI, and counted in the type's note */
+    PW_NOTED_DUE, /* the type has been used enough to be learned; nothing else speaks against leaving this use to MPI */
+    PW_NOTED_NEEDED /* MPI may be unable to carry out this use of a type that is not learned */
+} pw_noted;
+
+/* Leaves a use of a noted type to MPI, if it may. `note`: the type's, which is in pw_registry_types. */
+pw_noted pw_note_takes(pw_glance *g, const pw_note_use *use, void *note);
+
 /* ---- recent.c ---------------------------------------------------------------------------------------------------- */
 
 /*
@@ -17,7 +45,7 @@
  * section 5.1.13), gets that type's entry, in a third of the time that learning takes.
  * - Learning a type is in vain if its messages turn out to be left to MPI, as those of long blocks are, and costs as
  *   much as a short message each time. So a noted type that *looks* like a learned one, and whose message would be left
- *   to MPI with that type's layout, is not learned for this message (pw_registry_alike). A look is the classes
+ *   to MPI with that type's layout, is not learned for this message (pw_registry_leaves_noted). A look is the classes
  *   (pw_site_size) of the type's size, of its true extent, and of the length of the blocks that its constructor was
  *   given. Where MPI does not say at once how long blocks are, size and extent must be the same. Two layouts that look
  *   alike may be different; then the message is carried out by MPI all the same, and the type that is learned next
@@ -31,7 +59,7 @@ typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_K
 bool pw_constructed_read(const pw_contents *contents, pw_hash *out);
 
 /* Tells how a type looks. Returns false if MPI has failed, or the type moves no bytes. */
-bool pw_look_read(MPI_Datatype type, pw_hash *out);
+bool pw_look_read(pw_glance *g, pw_hash *out);
 
 /* ---- entries.c --------------------------------------------------------------------------------------------------- */
 
@@ -76,6 +104,7 @@ bool pw_predefined_is(MPI_Datatype type);
 /* Learns a committed or predefined type, unless it is learned already. It is then in pw_registry_types, unless learning
  * has failed. */
 void pw_learning_learn(MPI_Datatype type);
+void pw_learning_learn_seen(pw_glance *g);
 
 /* Learns a predefined type, and returns its entry. NULL: it has none, or this is no predefined type. */
 pw_entry *pw_learning_predefined(MPI_Datatype type);

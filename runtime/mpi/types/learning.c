@@ -148,11 +148,11 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
 
 /* Keeps `entry` alive for types that look like this one. A type that was constructed as an earlier one looks like it,
  * and is not asked. */
-static void remember_look(MPI_Datatype type, pw_entry *entry)
+static void remember_look(pw_glance *g, pw_entry *entry)
 {
     pw_hash look;
 
-    if (learning.remembers && entry->layout && pw_look_read(type, &look))
+    if (learning.remembers && entry->layout && pw_look_read(g, &look))
         pw_entries_remember(PW_RECENT_LOOK, look, entry);
 }
 
@@ -174,52 +174,51 @@ static bool is_basic(MPI_Datatype type)
 }
 
 /* Returns the entry of a derived type, with a reference. NULL: out of memory. */
-static pw_entry *find_or_compile(MPI_Datatype type, const pw_envelope *envelope)
+static pw_entry *find_or_compile(pw_glance *g)
 {
-    pw_hash how;
-    pw_contents contents;
-    pw_diag diag = {.status = PW_OK};
+    pw_contents *contents = pw_glance_contents(g);
     unsigned sizes = 0;
     pw_entry *entry = NULL;
+    pw_layout *layout;
+    pw_hash how;
     bool said;
 
-    if (pw_contents_read(type, envelope, &contents, &diag) != PW_OK) {
-        log_unhandled(&diag);
+    if (!contents) {
+        log_unhandled(&(pw_diag){.text = "MPI does not say how it was made"});
         return pw_entries_of(NULL, false, 0);
     }
-    said = learning.remembers && pw_constructed_read(&contents, &how);
+    said = learning.remembers && pw_constructed_read(contents, &how);
     if (said)
         entry = pw_entries_constructed(how);
-    if (!entry) {
-        pw_layout *layout = compile(type, &contents, &sizes);
-
-        entry = pw_entries_of(layout, false, sizes);
-        if (entry && said && entry != &pw_entry_left_to_mpi && is_basic(contents.types[0]))
-            pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
-        if (entry)
-            remember_look(type, entry);
-    }
-    pw_contents_release(&contents);
+    if (entry)
+        return entry;
+    layout = compile(g->type, contents, &sizes);
+    entry = pw_entries_of(layout, false, sizes);
+    if (entry && said && entry != &pw_entry_left_to_mpi && is_basic(contents->types[0]))
+        pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
+    if (entry)
+        remember_look(g, entry);
     return entry;
 }
 
 /* Registers a committed or predefined type. Predefined types live for ever and get no attribute; f90 types
  * belong to MPI and get none either. */
-static void register_type(MPI_Datatype type)
+static void register_type(pw_glance *g)
 {
+    MPI_Datatype type = g->type;
     uint64_t key = pw_type_key(type);
-    pw_envelope envelope;
+    const pw_envelope *envelope = pw_glance_envelope(g);
     pw_entry *entry = NULL;
     int found = 0;
 
-    if (pw_envelope_read(type, &envelope, NULL) != PW_OK || pw_envelope_is_basic(&envelope)) {
+    if (!envelope || pw_envelope_is_basic(envelope)) {
         register_predefined(type, key);
         return;
     }
     if (PMPI_Type_get_attr(type, learning.keyval, &entry, &found) != MPI_SUCCESS)
         return;
     if (!found) {
-        entry = find_or_compile(type, &envelope);
+        entry = find_or_compile(g);
         if (entry && PMPI_Type_set_attr(type, learning.keyval, entry) != MPI_SUCCESS) {
             pw_entries_unref(entry);
             entry = NULL;
@@ -232,14 +231,23 @@ static void register_type(MPI_Datatype type)
     }
 }
 
-void pw_learning_learn(MPI_Datatype type)
+void pw_learning_learn_seen(pw_glance *g)
 {
-    if (pw_registry_learned(type))
+    if (pw_registry_learned(g->type))
         return;
     pthread_mutex_lock(&learning.lock);
-    if (!pw_registry_learned(type) && open_learning())
-        register_type(type);
+    if (!pw_registry_learned(g->type) && open_learning())
+        register_type(g);
     pthread_mutex_unlock(&learning.lock);
+}
+
+void pw_learning_learn(MPI_Datatype type)
+{
+    pw_glance g;
+
+    pw_glance_begin(&g, type);
+    pw_learning_learn_seen(&g);
+    pw_glance_end(&g);
 }
 
 /* ---- types together ---------------------------------------------------------------------------------------------- */

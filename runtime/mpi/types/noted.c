@@ -4,9 +4,8 @@
  */
 #include "runtime/mpi/types/noted.h"
 
-#include "frontend/mpi/contents.h"
 #include "runtime/engine/gpu/memory.h"
-#include "runtime/mpi/types/registry.h"
+#include "runtime/mpi/types/internal.h"
 
 #include <stdatomic.h>
 
@@ -44,13 +43,11 @@ static bool is_needed(const void *buf)
 
 /* The cost of learning a type, estimated from its outermost constructor: only MPI_Type_get_contents knows the inner
  * ones. */
-static int64_t learning_ns(MPI_Datatype type)
+static int64_t learning_ns(pw_glance *g)
 {
-    pw_envelope e;
+    const pw_envelope *e = pw_glance_envelope(g);
 
-    if (pw_envelope_read(type, &e, NULL) != PW_OK)
-        return PW_NOTE_LEARN_NS;
-    return PW_NOTE_LEARN_NS + PW_NOTE_LEARN_ENTRY_NS * (e.nints + e.naddrs + e.ncounts + e.ntypes);
+    return PW_NOTE_LEARN_NS + (e ? PW_NOTE_LEARN_ENTRY_NS * (e->nints + e->naddrs + e->ncounts + e->ntypes) : 0);
 }
 
 /* Returns whether a basic type has elements of one size. A pair of two sizes has a hole or an end that no size divides.
@@ -67,30 +64,29 @@ static bool is_uniform_basic(MPI_Datatype type)
 
 /* Returns whether a type certainly has basic elements of one size: it is made by one constructor over a basic type. The
  * answer for the last basic type is remembered, since asking MPI for it takes as long as all the rest. */
-static bool is_uniform(MPI_Datatype type)
+static bool is_uniform(pw_glance *g)
 {
     static _Atomic uint64_t known;
-    pw_contents contents;
-    pw_envelope e;
+    const pw_envelope *e = pw_glance_envelope(g);
+    const pw_contents *contents = e && e->ntypes == 1 ? pw_glance_contents(g) : NULL;
     uint64_t key;
-    bool is;
 
-    if (pw_envelope_read(type, &e, NULL) != PW_OK || pw_envelope_is_basic(&e) || e.ntypes != 1 ||
-        pw_contents_read(type, &e, &contents, NULL) != PW_OK)
+    if (!contents)
         return false;
-    key = pw_type_key(contents.types[0]);
-    is = key == atomic_load_explicit(&known, memory_order_relaxed) || is_uniform_basic(contents.types[0]);
-    if (is)
-        atomic_store_explicit(&known, key, memory_order_relaxed);
-    pw_contents_release(&contents);
-    return is;
+    key = pw_type_key(contents->types[0]);
+    if (key == atomic_load_explicit(&known, memory_order_relaxed))
+        return true;
+    if (!is_uniform_basic(contents->types[0]))
+        return false;
+    atomic_store_explicit(&known, key, memory_order_relaxed);
+    return true;
 }
 
 /* Returns whether a message of so many bytes may arrive that only a staged receive can take: in pieces that end within
  * an element (runtime/mpi/strategy/mpich_split.h). */
-static bool may_need_stage(MPI_Datatype type, int64_t bytes, pw_role role)
+static bool may_need_stage(pw_glance *g, int64_t bytes, pw_role role)
 {
-    return role != PW_SEND && bytes > pw_note_most_native && !is_uniform(type);
+    return role != PW_SEND && bytes > pw_note_most_native && !is_uniform(g);
 }
 
 static void count_use(int64_t bytes)
@@ -99,29 +95,22 @@ static void count_use(int64_t bytes)
     atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
 }
 
-bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int times, void *note)
+pw_noted pw_note_takes(pw_glance *g, const pw_note_use *use, void *note)
 {
+    bool needed = is_needed(use->buf);
     int64_t bytes, ns;
 
-    /* The buffer is looked at first: the fewer values live across the call of MPI, the cheaper this is. */
-    if (is_needed(buf))
-        return count <= 0 || !bytes_of(type, count, &bytes);
-    if (count <= 0 || !bytes_of(type, count, &bytes))
-        return true;
-    ns = pw_note_ns(note) + (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * times;
-    if ((ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(type)) || may_need_stage(type, bytes, role))
-        return false;
-    pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(ns));
+    if (use->count <= 0 || !bytes_of(g->type, use->count, &bytes))
+        return PW_NOTED_LEFT;
+    if (needed || may_need_stage(g, bytes, use->role))
+        return PW_NOTED_NEEDED;
+    ns = pw_note_ns(note) + (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * use->times;
+    if (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g))
+        return PW_NOTED_DUE;
+    pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
     if (pw_note_is_reported)
         count_use(bytes);
-    return true;
-}
-
-bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role)
-{
-    int64_t bytes;
-
-    return !is_needed(buf) && bytes_of(type, count, &bytes) && !may_need_stage(type, bytes, role);
+    return PW_NOTED_LEFT;
 }
 
 void pw_note_count(int types)

@@ -77,17 +77,9 @@ extern bool pw_note_is_reported;    /* the totals will be reported */
 extern int64_t pw_note_most_native; /* any receive of at most so many bytes may be left to MPI. A longer one may if the
                                        type has basic elements of one size, else the type is learned first */
 
-/* Leaves a use to MPI and counts it in the type's note, which is in pw_registry_types. Returns false if the type is to
- * be learned before this use, which is then not counted. The arguments are those of pw_note_use. */
-bool pw_note_takes(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int times, void *note);
-
-/* Returns whether only the cost of learning may speak against leaving this use to MPI, so that it need not be learned
- * if nothing would come of it. */
-bool pw_note_may_be_left(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role);
-
-/* Does what pw_note_takes does for a use that no case makes special: the buffer is known to be host memory, the message
- * is so short that MPI can always receive it, and the sum of what was gained stays below the cost of learning any type.
- * Returns false if it has done nothing. `at`: the slot of the type in front of the table. */
+/* Leaves a use to MPI and counts it in the type's note if no case makes it special: the buffer is known to be host
+ * memory, the message is so short that MPI can always receive it, and the sum of what was gained stays below the cost
+ * of learning any type. Returns false if it has done nothing. `at`: the slot of the type in front of the table. */
 static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role,
                                      pw_handle_slot *at)
 {

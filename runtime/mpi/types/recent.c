@@ -44,32 +44,27 @@ static int64_t block_of(const pw_contents *c)
 }
 
 /* Returns a number that types with blocks of about the same length share, or 0. */
-static uint64_t blocks_of(MPI_Datatype type)
+static uint64_t blocks_of(pw_glance *g)
 {
-    uint64_t blocks = 0;
-    pw_contents c;
-    pw_envelope e;
+    const pw_envelope *e = pw_glance_envelope(g);
+    const pw_contents *c = NULL;
     int64_t block;
 
-    if (pw_envelope_read(type, &e, NULL) != PW_OK || e.ntypes != 1 || e.ncounts > 0 || e.nints < 2 ||
-        e.nints > PW_CONTENTS_NUMS || pw_contents_read(type, &e, &c, NULL) != PW_OK)
-        return 0;
-    block = block_of(&c);
-    if (block > 0)
-        blocks = pw_handle_hash(pw_type_key(c.types[0])) + pw_site_size(block) + 1;
-    pw_contents_release(&c);
-    return blocks;
+    if (e && e->ntypes == 1 && e->ncounts == 0 && e->nints >= 2 && e->nints <= PW_CONTENTS_NUMS)
+        c = pw_glance_contents(g);
+    block = c ? block_of(c) : 0;
+    return block > 0 ? pw_handle_hash(pw_type_key(c->types[0])) + pw_site_size(block) + 1 : 0;
 }
 
-bool pw_look_read(MPI_Datatype type, pw_hash *out)
+bool pw_look_read(pw_glance *g, pw_hash *out)
 {
     MPI_Count size, lowest, extent;
     uint64_t blocks;
 
-    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent_x(type, &lowest, &extent) != MPI_SUCCESS || size <= 0 || extent <= 0)
+    if (PMPI_Type_size_x(g->type, &size) != MPI_SUCCESS ||
+        PMPI_Type_get_true_extent_x(g->type, &lowest, &extent) != MPI_SUCCESS || size <= 0 || extent <= 0)
         return false;
-    blocks = blocks_of(type);
+    blocks = blocks_of(g);
     *out = blocks ? pw_hash_mix((pw_hash){blocks, 0},
                                 (pw_hash){pw_site_size((int64_t)size), pw_site_size((int64_t)extent)})
                   : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});

@@ -46,12 +46,12 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
         pw_registry_committed(type);
 }
 
-static pw_entry *learn_noted(MPI_Datatype type)
+static pw_entry *learn_noted(pw_glance *g)
 {
-    uint64_t key = pw_type_key(type);
+    uint64_t key = pw_type_key(g->type);
     void *found;
 
-    pw_learning_learn(type);
+    pw_learning_learn_seen(g);
     found = pw_handle_table_find(&pw_registry_types, key);
     if (found && !pw_note_is(found)) {
         if (pw_note_is_reported)
@@ -66,31 +66,55 @@ static pw_entry *learn_noted(MPI_Datatype type)
 /* `found`: the note of the type, or NULL if the type is not known. */
 pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
 {
+    pw_entry *entry;
+    pw_glance g;
+
     if (!found)
         return pw_registry_find_other(type);
-    if (pw_note_takes(type, use->buf, use->count, use->role, use->times, found))
-        return &pw_entry_left_to_mpi;
-    return learn_noted(type);
+    pw_glance_begin(&g, type);
+    entry = pw_note_takes(&g, use, found) == PW_NOTED_LEFT ? &pw_entry_left_to_mpi : learn_noted(&g);
+    pw_glance_end(&g);
+    return entry;
 }
 
 pw_entry *pw_registry_learn(MPI_Datatype type)
 {
     void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+    pw_glance g;
 
-    return pw_note_is(found) ? learn_noted(type) : found;
+    if (!pw_note_is(found))
+        return found;
+    pw_glance_begin(&g, type);
+    found = learn_noted(&g);
+    pw_glance_end(&g);
+    return found;
 }
 
-/* A use of which nothing would come counts as a call with few bytes, so that a type that stays in use is learned in the
- * end. */
-bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg)
+/* Returns whether learning a type would be in vain for this use, which then counts as a call with few bytes, so that a
+ * type that stays in use is learned in the end. */
+static bool is_in_vain(pw_glance *g, int times, void *note, pw_entry_asked *is_native, void *arg)
 {
     int64_t ns = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * times;
     pw_hash look;
 
-    if (ns >= PW_NOTE_LEARN_NS || !pw_look_read(type, &look) || !pw_entries_ask_alike(look, is_native, arg))
+    if (ns >= PW_NOTE_LEARN_NS || !pw_look_read(g, &look) || !pw_entries_ask_alike(look, is_native, arg))
         return false;
-    pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(ns));
+    pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
     return true;
+}
+
+bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
+                              void *arg)
+{
+    pw_noted noted;
+    pw_glance g;
+    bool left;
+
+    pw_glance_begin(&g, type);
+    noted = pw_note_takes(&g, use, note);
+    left = noted == PW_NOTED_LEFT || (noted == PW_NOTED_DUE && is_in_vain(&g, use->times, note, is_native, arg));
+    pw_glance_end(&g);
+    return left;
 }
 
 bool pw_registry_end_note_other(MPI_Datatype type)

@@ -73,12 +73,13 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
 pw_entry *pw_registry_learn(MPI_Datatype type);
 
 /*
- * Returns whether a use of a noted type, which pw_note_takes would have learned, may be left to MPI all the same: a
+ * Leaves a use of a noted type to MPI, and counts it, if learning the type does not pay yet, or would be in vain: a
  * type that looks like it was learned before, and `is_native` says of that type's entry that this use would be left to
- * MPI. The use is then counted. is_native is called under the lock of the entries, and must not call MPI or the
- * registry.
+ * MPI. Returns false if the type is to be learned first. is_native is called under the lock of the entries, and must
+ * not call MPI or the registry.
  */
-bool pw_registry_alike(MPI_Datatype type, int times, void *note, pw_entry_asked *is_native, void *arg);
+bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
+                              void *arg);
 
 /* Returns whether a call that packs or unpacks between two places in host memory can be left to MPI: nothing but MPI
  * moves the type there, or it is noted, and this use, which is then counted, certainly does not make it worth learning.

@@ -1,0 +1,30 @@
+/* What MPI says of a type, asked once however many questions are answered by it. */
+#include "runtime/mpi/types/internal.h"
+
+void pw_glance_begin(pw_glance *g, MPI_Datatype type)
+{
+    g->type = type;
+    g->has_envelope = g->has_contents = false;
+}
+
+const pw_envelope *pw_glance_envelope(pw_glance *g)
+{
+    if (!g->has_envelope)
+        g->has_envelope = pw_envelope_read(g->type, &g->contents.envelope, NULL) == PW_OK;
+    return g->has_envelope ? &g->contents.envelope : NULL;
+}
+
+pw_contents *pw_glance_contents(pw_glance *g)
+{
+    const pw_envelope *e = pw_glance_envelope(g);
+
+    if (e && !g->has_contents && !pw_envelope_is_basic(e))
+        g->has_contents = pw_contents_read(g->type, e, &g->contents, NULL) == PW_OK;
+    return g->has_contents ? &g->contents : NULL;
+}
+
+void pw_glance_end(pw_glance *g)
+{
+    if (g->has_contents)
+        pw_contents_release(&g->contents);
+}
