@@ -42,6 +42,13 @@ void pw_remote_start_blocks(pw_remote_request *q)
     asked++;
 }
 
+bool pw_remote_is_over(pw_remote_request *q)
+{
+    (void)q;
+    asked++;
+    return true;
+}
+
 pw_status pw_remote_wait(pw_remote_request *q)
 {
     (void)q;
