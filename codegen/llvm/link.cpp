@@ -1,8 +1,10 @@
-// LLD and LLVM's crash recovery have no C interface.
+// LLD, LLVM's crash recovery and its choice of passes have no C interface.
 #include "codegen/llvm/link.h"
 
 #include <lld/Common/CommonLinkerContext.h>
 #include <lld/Common/Driver.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
@@ -28,6 +30,20 @@ void on_fatal(void *, const char *reason, bool)
     if (auto *context = llvm::CrashRecoveryContext::GetCurrent())
         context->HandleExit(1);
 }
+
+class without_strength_reduction : public llvm::OptPassGate
+{
+  public:
+    bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef) override
+    {
+        return pass != "Loop Strength Reduction";
+    }
+
+    bool isEnabled() const override
+    {
+        return true;
+    }
+};
 
 } // namespace
 
@@ -55,6 +71,12 @@ void pw_guard_init(void)
     for (size_t i = 0; i < n; i++)
         sigaction(taken[i], &before[i], nullptr);
     llvm::install_fatal_error_handler(on_fatal);
+}
+
+void pw_leave_out_strength_reduction(LLVMContextRef context)
+{
+    static without_strength_reduction gate;
+    llvm::unwrap(context)->setOptPassGate(gate);
 }
 
 bool pw_guard_run(void (*fn)(void *arg), void *arg, char *message, size_t size)

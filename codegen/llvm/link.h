@@ -1,7 +1,9 @@
-/* The C++ corner: LLD in this process, and a guard against LLVM's fatal errors. Internal to codegen/llvm. */
+/* The C++ corner: LLD in this process, a guard against LLVM's fatal errors, and a pass that is left out. Internal to
+ * codegen/llvm. */
 #ifndef PW_CODEGEN_LLVM_LINK_H
 #define PW_CODEGEN_LLVM_LINK_H
 
+#include <llvm-c/Types.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,6 +13,8 @@ extern "C" {
 
 /* Once, before the others. */
 void pw_guard_init(void);
+/* Code is generated for this context without LLVM's reduction of address arithmetic in loops. */
+void pw_leave_out_strength_reduction(LLVMContextRef context);
 /*
  * Runs fn(arg). False when LLVM or LLD gave up in it, where they would otherwise have ended the process; then `message`
  * (of `size`) says why, and what fn had allocated is lost.
