@@ -157,12 +157,11 @@ static void emit_wide(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at a
 
 /* ---- the general loop ------------------------------------------------------------------------------- */
 
-static pw_at offset_in_group(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i, int k, const pw_val *dst_steps,
-                             const pw_val *src_steps)
+static pw_at next_iteration(pw_gen *g, const pw_row *row, pw_at at)
 {
-    at.dst = pw_gen_at_val(g, at.dst, dst_steps[k]);
-    at.src = pw_gen_at_val(g, at.src, src_steps[k]);
-    return pw_row_has_table(row) ? pw_row_offset(g, row, at, LLVMBuildAdd(g->b, i, pw_gen_k(g, k), "")) : at;
+    at.dst = pw_gen_at_val(g, at.dst, row->dst_step);
+    at.src = pw_gen_at_val(g, at.src, row->src_step);
+    return at;
 }
 
 /*
@@ -208,22 +207,23 @@ static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, int64_t n)
 
 static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
-    pw_val zero = pw_gen_const(g, 0);
     pw_for f;
     pw_for_open(g, &f, row->count, at.dst, row->dst_step, at.src, row->src_step);
     g->twice = true;
-    pw_leaf_emit(g, leaf, offset_in_group(g, row, (pw_at){f.dst, f.src}, f.i, 0, &zero, &zero));
+    pw_leaf_emit(g, leaf, pw_row_offset(g, row, (pw_at){f.dst, f.src}, f.i));
     g->twice = false;
     pw_for_close(g, &f);
 }
 
-/* How far ahead the groups of a row prefetch each side: bytes, or NULL. */
+/* ---- prefetched rows -------------------------------------------------------------------------------- */
+
+/* How many bytes ahead a row prefetches each side; NULL: it does not. `pays`: is the call long enough? NULL: no. */
 typedef struct ahead {
-    LLVMValueRef dst, src;
+    LLVMValueRef dst, src, pays;
 } ahead;
 
 /* Short rows end before their lines are used, and short copies find theirs in a near cache. */
-static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int turns)
+static LLVMValueRef is_long(pw_gen *g, const pw_row *row, int turns)
 {
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
     LLVMValueRef much = LLVMBuildICmp(g->b, LLVMIntSGE, total, pw_gen_k(g, AHEAD_LEAST), "");
@@ -231,33 +231,37 @@ static LLVMValueRef prefetching_pays(pw_gen *g, const pw_row *row, int turns)
     return LLVMBuildAnd(g->b, much, LLVMBuildICmp(g->b, LLVMIntSGE, row->count.v, least, ""), "");
 }
 
-/* A side whose blocks leave out no line is a stream, which the processor's prefetchers follow by themselves. */
-static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMValueRef pays)
+/*
+ * A side whose blocks leave out no line is a stream, which the processor's prefetchers follow by themselves: its
+ * distance is 0, and NULL if that is known. *skips: does any side leave out lines?
+ */
+static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMValueRef *skips)
 {
     if (step.known && (uint64_t)step.k - (uint64_t)n < LINE)
         return NULL;
     LLVMValueRef gap = LLVMBuildSub(g->b, step.v, pw_gen_k(g, n), "");
-    LLVMValueRef skips = LLVMBuildICmp(g->b, LLVMIntUGE, gap, pw_gen_k(g, LINE), "");
-    return LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, pays, skips, ""), step_times(g, step, turns).v, pw_gen_k(g, 0), "");
+    LLVMValueRef leaves_out = LLVMBuildICmp(g->b, LLVMIntUGE, gap, pw_gen_k(g, LINE), "");
+    *skips = *skips ? LLVMBuildOr(g->b, *skips, leaves_out, "") : leaves_out;
+    return LLVMBuildSelect(g->b, leaves_out, step_times(g, step, turns).v, pw_gen_k(g, 0), "");
 }
 
 /*
  * The processor's own prefetchers follow only one side of a copy well. So the memory is prefetched here, on both sides
- * if both are memory. Blocks shorter than a line would be prefetched too often. Where prefetching does not pay, the
- * distance is 0: prefetching what is moved next costs less than a second loop.
+ * if both are memory. Blocks shorter than a line would be prefetched too often.
  */
 static ahead prefetched_ahead(pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
     int turns = n >= LINE ? (int)(AHEAD_BYTES / n) : 0;
-    ahead a = {NULL, NULL};
+    ahead a = {NULL};
     if (turns == 0 || pw_row_has_table(row) || (row->count.known && row->count.k < AHEAD_TURNS * turns))
         return a;
-    LLVMValueRef pays = prefetching_pays(g, row, turns);
     if (g->unpack || g->shape->joined)
-        a.dst = ahead_of(g, row->dst_step, n, turns, pays);
+        a.dst = ahead_of(g, row->dst_step, n, turns, &a.pays);
     if (!g->unpack || g->shape->joined)
-        a.src = ahead_of(g, row->src_step, n, turns, pays);
+        a.src = ahead_of(g, row->src_step, n, turns, &a.pays);
+    if (a.pays)
+        a.pays = LLVMBuildAnd(g->b, a.pays, is_long(g, row, turns), "");
     return a;
 }
 
@@ -277,6 +281,8 @@ static void prefetch_block(pw_gen *g, const pw_move *m, pw_at at, ahead far)
         prefetch(g, pw_gen_at_k(g, at.dst, m->dst), far.dst, m->n, true);
 }
 
+/* ---- groups ----------------------------------------------------------------------------------------- */
+
 /* Iterations to write out one after the other, so that loop overhead does not show. */
 static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
@@ -290,38 +296,52 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
     return moves >= GROUP_MOVES ? 1 : (int)(GROUP_MOVES / moves);
 }
 
+/* Addresses follow from the iteration before: multiples of a step would each take a register, set before the loop. */
+static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size, ahead far)
+{
+    pw_for f;
+    pw_for_open(g, &f, groups, at.dst, step_times(g, row->dst_step, size), at.src, step_times(g, row->src_step, size));
+    LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
+    pw_at block = {f.dst, f.src};
+    for (int k = 0; k < size; k++) {
+        prefetch_block(g, leaf->moves, block, far);
+        pw_leaf_emit(g, leaf, pw_row_offset(g, row, block, LLVMBuildAdd(g->b, first, pw_gen_k(g, k), "")));
+        block = next_iteration(g, row, block);
+    }
+    pw_for_close(g, &f);
+}
+
+static void emit_left_over(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size)
+{
+    LLVMValueRef done = LLVMBuildMul(g->b, groups.v, pw_gen_k(g, size), "");
+    pw_val left = {.v = left_over(g, row->count, groups, size)};
+    pw_for f;
+    at = after_groups(g, row, at, groups, size);
+    pw_for_open(g, &f, left, at.dst, row->dst_step, at.src, row->src_step);
+    pw_leaf_emit(g, leaf, pw_row_offset(g, row, (pw_at){f.dst, f.src}, LLVMBuildAdd(g->b, f.i, done, "")));
+    pw_for_close(g, &f);
+}
+
 static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
     int size = group_size(g, leaf, row);
     ahead far = prefetched_ahead(g, leaf, row);
-    pw_val dst_steps[WRITTEN_OUT + 1], src_steps[WRITTEN_OUT + 1], groups = group_count(g, row->count, size);
-    pw_for f;
-    for (int k = 0; k <= size; k++) {
-        dst_steps[k] = step_times(g, row->dst_step, k);
-        src_steps[k] = step_times(g, row->src_step, k);
-    }
+    pw_val groups = group_count(g, row->count, size);
+    pw_if f;
     if (size > 1)
         groups = singly_over_pages(g, row, groups);
     if (!pw_gen_is(groups, 0)) {
-        pw_for_open(g, &f, groups, at.dst, dst_steps[size], at.src, src_steps[size]);
-        LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
-        for (int k = 0; k < size; k++) {
-            pw_at block = offset_in_group(g, row, (pw_at){f.dst, f.src}, first, k, dst_steps, src_steps);
-            prefetch_block(g, leaf->moves, block, far);
-            pw_leaf_emit(g, leaf, block);
+        if (far.pays) {
+            pw_if_open(g, &f, far.pays);
+            emit_whole(g, leaf, row, at, groups, size, far);
+            pw_if_else(g, &f);
         }
-        pw_for_close(g, &f);
+        emit_whole(g, leaf, row, at, groups, size, (ahead){NULL});
+        if (far.pays)
+            pw_if_close(g, &f);
     }
-    if (size == 1 || (row->count.known && row->count.k % size == 0))
-        return;
-    LLVMValueRef done = LLVMBuildMul(g->b, groups.v, pw_gen_k(g, size), "");
-    pw_val left = {.v = left_over(g, row->count, groups, size)};
-    at = after_groups(g, row, at, groups, size);
-    pw_for_open(g, &f, left, at.dst, row->dst_step, at.src, row->src_step);
-    pw_leaf_emit(
-        g, leaf,
-        offset_in_group(g, row, (pw_at){f.dst, f.src}, LLVMBuildAdd(g->b, f.i, done, ""), 0, dst_steps, src_steps));
-    pw_for_close(g, &f);
+    if (size > 1 && !(row->count.known && row->count.k % size == 0))
+        emit_left_over(g, leaf, row, at, groups, size);
 }
 
 static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
