@@ -4,6 +4,7 @@
  */
 #include "runtime/mpi/collective/block_staging.h"
 
+#include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/late.h"
 
@@ -39,7 +40,7 @@ static void move_by_cpu(const pw_staging *part, unsigned use)
     char *user = (char *)part->buffer.base + part->buffer.offset;
 
     if (part->buffer.layout && use == PW_USE_READ)
-        pw_layout_pack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
+        pw_outbound_pack(part->buffer.layout, part->buffer.base, part->buffer.count, part->buffer.bytes, part->data);
     else if (part->buffer.layout)
         pw_layout_unpack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
     else if (use == PW_USE_READ)

@@ -3,6 +3,7 @@
  * and remote. Data: none but the staging of each message. Invariant: a way without a function `take` stages nothing, so
  * MPI gets the caller's own arguments, or nothing at all.
  */
+#include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/inbound.h"
@@ -52,7 +53,12 @@ static void note_message(const pw_staging *s)
 
 static pw_status packed_pack(pw_staging *s)
 {
-    pw_layout_pack(s->buffer.layout, s->buffer.base, s->buffer.count, s->data);
+    const pw_buffer *b = &s->buffer;
+
+    if (side_of(s) == PW_POOL_OUTBOUND)
+        pw_outbound_pack(b->layout, b->base, b->count, b->bytes, s->data);
+    else
+        pw_layout_pack(b->layout, b->base, b->count, s->data);
     note_message(s);
     return PW_OK;
 }
