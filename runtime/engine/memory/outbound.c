@@ -16,7 +16,7 @@
 enum {
     LINE = 64,
     TILE = 32 << 10,  /* fits the caches next to a core, beside what is packed */
-    LEAST = 2 * TILE, /* a tile in each way; MPIs copy shorter messages once more, and want them in the caches */
+    LEAST = 16 << 10, /* MPIs copy shorter messages once more, and want them in the caches */
     EVERY = 32,       /* messages, of which one is timed */
     MARGIN = 3        /* how many times as dear usual stores must be: the reader pays for the others, too */
 };
@@ -65,13 +65,21 @@ static void copy(char *to, const char *from, int64_t bytes, bool past)
 }
 #endif
 
+/* A message has at least two tiles, one for each way. */
+static int64_t tile_of(int64_t bytes)
+{
+    return bytes < 2 * TILE ? bytes / 2 : TILE;
+}
+
 /* Packs a tile at a time into memory that only this core uses, and copies it from there. `timed`: in both ways. */
 static void pack_tiles(pw_layout *layout, const void *mem, int64_t bytes, char *packed, char *tile, bool timed)
 {
-    int64_t most = layout->size <= TILE ? TILE / layout->size * layout->size : TILE, n;
+    int64_t most = tile_of(bytes), n;
     double least[] = {DBL_MAX, DBL_MAX};
     bool past = true;
 
+    if (layout->size <= most)
+        most = most / layout->size * layout->size;
     for (int64_t at = 0; at < bytes; at += n) {
         int64_t begin;
 
@@ -98,7 +106,7 @@ static bool is_timed(unsigned message)
 
 void pw_outbound_pack(pw_layout *layout, const void *mem, int64_t count, int64_t bytes, void *packed)
 {
-    bool may = bytes >= LEAST && (layout->size <= TILE || layout->parts) && !layout->contiguous, timed;
+    bool may = bytes >= LEAST && (layout->size <= tile_of(bytes) || layout->parts) && !layout->contiguous, timed;
     void *tile;
 
     timed = may && is_timed(atomic_fetch_add_explicit(&outbound.messages, 1, memory_order_relaxed));
