@@ -4,7 +4,6 @@
  */
 #include "runtime/mpi/collective/block_staging.h"
 
-#include "runtime/engine/memory/outbound.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/late.h"
 
@@ -35,12 +34,13 @@ static bool begin(pw_run *run, unsigned use)
                               : pw_staging_begin_unpack(&run->part, run->part.buffer.bytes);
 }
 
+/* A layout: the run is in host memory, among others in the memory of a GPU. */
 static void move_by_cpu(const pw_staging *part, unsigned use)
 {
     char *user = (char *)part->buffer.base + part->buffer.offset;
 
     if (part->buffer.layout && use == PW_USE_READ)
-        pw_outbound_pack(part->buffer.layout, part->buffer.base, part->buffer.count, part->buffer.bytes, part->data);
+        pw_layout_pack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
     else if (part->buffer.layout)
         pw_layout_unpack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
     else if (use == PW_USE_READ)
