@@ -33,33 +33,30 @@ static const pw_segment_text *find(pw_hash hash)
     return NULL;
 }
 
-/* Without an address the text is too long, which takes long to find out, or there was no room for it. */
-static const pw_segment_text *add(const pw_layout *layout)
+static char *take(size_t bytes)
 {
-    int n = atomic_load_explicit(&board.n, memory_order_relaxed);
-    char *text = n < PW_BOARD_TEXTS ? pw_layout_text(layout) : NULL;
-    size_t bytes = text ? strlen(text) : 0;
-    char *block = bytes > 0 && bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take(bytes) : NULL;
-
-    if (block)
-        memcpy(block, text, bytes);
-    free(text);
-    if (n == PW_BOARD_TEXTS)
-        return NULL;
-    board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
-    atomic_store_explicit(&board.n, n + 1, memory_order_release);
-    return &board.texts[n];
+    return bytes > 0 && bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take(bytes) : NULL;
 }
 
-/* Returns whether a layout is to be added: it has no entry, or one without an address while there is room now. */
-static bool is_due(const pw_segment_text *found)
+/* Adds the text of a layout, without an address if it is too long or there is no room. `found`: its entry without an
+ * address; the text, which takes long to make, is only made again once there is room. Returns the layout's entry. */
+static const pw_segment_text *add(const pw_layout *layout, const pw_segment_text *found)
 {
-    bool lacks_room = found && !found->address && found->bytes <= PW_SEGMENT_TEXT_BYTES;
-    void *room = lacks_room ? pw_segment_take(found->bytes) : NULL;
+    int n = atomic_load_explicit(&board.n, memory_order_relaxed);
+    char *block = found && n < PW_BOARD_TEXTS ? take(found->bytes) : NULL, *text;
+    size_t bytes;
 
-    if (room)
-        pw_segment_give(room);
-    return !found || room;
+    if (n == PW_BOARD_TEXTS || (found && !block))
+        return found;
+    text = pw_layout_text(layout);
+    bytes = text ? strlen(text) : 0;
+    block = block ? block : take(bytes);
+    if (block && text)
+        memcpy(block, text, bytes);
+    board.texts[n] = (pw_segment_text){(uintptr_t)(text ? block : NULL), bytes, layout->hash.lo, layout->hash.hi};
+    atomic_store_explicit(&board.n, n + 1, memory_order_release);
+    free(text);
+    return &board.texts[n];
 }
 
 bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
@@ -72,7 +69,7 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
     if (!found || !found->address) {
         pthread_mutex_lock(&board.lock);
         found = find(layout->hash);
-        found = is_due(found) ? add(layout) : found;
+        found = found && found->address ? found : add(layout, found);
         pthread_mutex_unlock(&board.lock);
     }
     if (found)
