@@ -10,7 +10,7 @@ void pw_glance_begin(pw_glance *g, MPI_Datatype type)
 const pw_envelope *pw_glance_envelope(pw_glance *g)
 {
     if (!g->has_envelope)
-        g->has_envelope = pw_envelope_read(g->type, &g->contents.envelope, NULL) == PW_OK;
+        g->has_envelope = pw_envelope_read(g->type, &g->contents.envelope, &g->diag) == PW_OK;
     return g->has_envelope ? &g->contents.envelope : NULL;
 }
 
@@ -19,7 +19,7 @@ pw_contents *pw_glance_contents(pw_glance *g)
     const pw_envelope *e = pw_glance_envelope(g);
 
     if (e && !g->has_contents && !pw_envelope_is_basic(e))
-        g->has_contents = pw_contents_read(g->type, e, &g->contents, NULL) == PW_OK;
+        g->has_contents = pw_contents_read(g->type, e, &g->contents, &g->diag) == PW_OK;
     return g->has_contents ? &g->contents : NULL;
 }
 

@@ -13,6 +13,7 @@
 typedef struct pw_glance {
     MPI_Datatype type;
     bool has_envelope, has_contents;
+    pw_diag diag;         /* why a question was answered by NULL, unless the type is basic */
     pw_contents contents; /* its envelope is valid before the rest is */
 } pw_glance;
 

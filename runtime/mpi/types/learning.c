@@ -184,7 +184,7 @@ static pw_entry *find_or_compile(pw_glance *g)
     bool said;
 
     if (!contents) {
-        log_unhandled(&(pw_diag){.text = "MPI does not say how it was made"});
+        log_unhandled(&g->diag);
         return pw_entries_of(NULL, false, 0);
     }
     said = learning.remembers && pw_constructed_read(contents, &how);
