@@ -12,14 +12,6 @@ typedef struct block_list {
     const pw_dt *old;
 } block_list;
 
-static bool all_equal(const int64_t *v, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++)
-        if (v[i] != v[0])
-            return false;
-    return true;
-}
-
 /* Elements are dense: blocks of bytes. */
 static const pw_node *byte_blocks(pw_builder *b, const block_list *l, int64_t element)
 {
@@ -57,7 +49,7 @@ static const pw_node *element_blocks(pw_builder *b, const block_list *l)
 
 static const pw_node *list_node(pw_builder *b, const block_list *l)
 {
-    if (!l->lens || all_equal(l->lens, l->n)) {
+    if (!l->lens || pw_all_equal(l->n, l->lens)) {
         const pw_node *block = pw_dt_block(b, l->lens && l->n > 0 ? l->lens[0] : l->blocklen, l->old);
         return l->n == 1 ? pw_build_shift(b, l->offs[0], block) : pw_adopt_index(b, l->n, l->offs, block);
     }

@@ -101,6 +101,15 @@ const pw_node *pw_build_shift(pw_builder *b, int64_t offset, const pw_node *chil
 /* The list in the builder's arena; NULL when the builder has failed. */
 const int64_t *pw_build_list(pw_builder *b, int64_t n, const int64_t *list);
 
+/* Whether n lengths are the same, as those of no blocks are. */
+static inline bool pw_all_equal(int64_t n, const int64_t *lens)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (lens[i] != lens[0])
+            return false;
+    return true;
+}
+
 /* ---- whole trees ------------------------------------------------------------------------------ */
 
 /* Structural equality and hash (ir/hash.c). Equal types hash equal; lb is left out of both, since it

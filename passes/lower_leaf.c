@@ -45,14 +45,6 @@ bool pw_block_vec_add(void *vec, int64_t off, int64_t n)
     return true;
 }
 
-static bool all_equal(const int64_t *v, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++)
-        if (v[i] != v[0])
-            return false;
-    return true;
-}
-
 /* ---- regions ------------------------------------------------------------------------------------- */
 
 /* A new region under the path, its leaf still empty; NULL with *status set. */
@@ -173,7 +165,7 @@ pw_status pw_lower_blocks(pw_lowering *l, const pw_path *p, int64_t n, const int
 
     if (n <= PW_LOWER_PIECES)
         return pw_lower_pieces(l, p, n, offs, lens);
-    equal = all_equal(lens, n);
+    equal = pw_all_equal(n, lens);
     unit = equal ? 0 : pw_cut_length(n, lens, PW_CUT_MAX);
     if (unit > 0)
         return emit_cut(l, p, n, offs, lens, unit);

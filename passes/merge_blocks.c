@@ -26,14 +26,6 @@ static int64_t merge_touching(int64_t n, int64_t *offs, int64_t *lens)
     return n > 0 ? k + 1 : 0;
 }
 
-static bool all_equal(int64_t n, const int64_t *lens)
-{
-    for (int64_t i = 1; i < n; i++)
-        if (lens[i] != lens[0])
-            return false;
-    return true;
-}
-
 /* Takes over the two arrays, which live in the arena; NULL stands for a failed allocation. */
 static const pw_node *list_of(pw_builder *b, int64_t n, int64_t *offs, int64_t *lens)
 {
@@ -42,7 +34,7 @@ static const pw_node *list_of(pw_builder *b, int64_t n, int64_t *offs, int64_t *
         return NULL;
     }
     n = merge_touching(n, offs, lens);
-    if (all_equal(n, lens))
+    if (pw_all_equal(n, lens))
         return pw_adopt_index(b, n, offs, pw_build_bytes(b, lens[0], 1));
     return pw_adopt_blocks(b, n, offs, lens);
 }
@@ -55,7 +47,7 @@ static const pw_node *merge_blocks(pw_builder *b, const pw_node *node)
 
     for (int64_t i = 1; i < n && !touching; i++)
         touching = offs[i - 1] + lens[i - 1] == offs[i];
-    if (!touching && !all_equal(n, lens))
+    if (!touching && !pw_all_equal(n, lens))
         return node;
     return list_of(b, n, pw_arena_copy(b->arena, offs, (size_t)n * sizeof *offs),
                    pw_arena_copy(b->arena, lens, (size_t)n * sizeof *lens));
