@@ -86,16 +86,14 @@ bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *n
  * If not, nothing is counted, and the hook finds out more. */
 static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Count count, const void *packed)
 {
-    pw_handle_slot *at = pw_handle_front(&pw_registry_types, pw_type_key(type));
-    void *found;
+    uint64_t key = pw_type_key(type);
+    const void *found = pw_handle_table_peek(&pw_registry_types, key);
 
-    if (__builtin_expect(atomic_load_explicit(&at->key, memory_order_acquire) != pw_type_key(type), 0) ||
-        !pw_memory_is_known_host(packed))
+    if (!found || !pw_memory_is_known_host(packed))
         return false;
-    found = atomic_load_explicit(&at->value, memory_order_acquire);
-    if (found && !pw_note_is(found))
-        return !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
-    return pw_note_takes_few(type, buf, count, PW_SEND, at);
+    if (pw_note_is(found))
+        return pw_note_takes_few(type, buf, count, PW_SEND, pw_handle_front(&pw_registry_types, key));
+    return !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
 }
 
 /* Calls tell the registry about types by these functions. Both are thread safe, and ignore types that are already
