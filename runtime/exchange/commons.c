@@ -5,12 +5,12 @@
  */
 #include "runtime/exchange/commons.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
 
 #include <dirent.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum { PATH_BYTES = 64, RANKS = 1024 };
 static struct {
     pthread_mutex_t lock;
     bool looked;
-    void *memory;
+    char *memory;
 } commons = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The processes with this one's parent, this one among them. */
@@ -81,13 +81,10 @@ static void *find(void)
 
 void *pw_commons_part_of(pw_commons_part part)
 {
-    char *memory;
+    PW_HOLD(&commons.lock);
 
-    pthread_mutex_lock(&commons.lock);
     if (!commons.looked && pw_segment_own_header())
         commons.memory = find();
     commons.looked = true;
-    memory = commons.memory;
-    pthread_mutex_unlock(&commons.lock);
-    return memory ? memory + (size_t)part * PW_COMMONS_PART_BYTES : NULL;
+    return commons.memory ? commons.memory + (size_t)part * PW_COMMONS_PART_BYTES : NULL;
 }

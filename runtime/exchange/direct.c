@@ -5,6 +5,7 @@
  */
 #include "runtime/exchange/direct.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/exchange/board.h"
 #include "runtime/exchange/evidence.h"
@@ -64,12 +65,9 @@ static channel *channel_of(uint64_t key)
 
 bool pw_channel_may(uint64_t key)
 {
-    bool may;
+    PW_HOLD(&direct.lock);
 
-    pthread_mutex_lock(&direct.lock);
-    may = pw_evidence_may(&channel_of(key)->taken);
-    pthread_mutex_unlock(&direct.lock);
-    return may;
+    return pw_evidence_may(&channel_of(key)->taken);
 }
 
 /* Whether messages of `bytes` bytes on this channel need no pages. The lock must be held. */
@@ -80,11 +78,9 @@ static bool is_proven(const channel *c, int64_t bytes)
 
 bool pw_channel_note(uint64_t key, int64_t bytes, bool taken)
 {
-    channel *c;
-    bool proven;
+    PW_HOLD(&direct.lock);
+    channel *c = channel_of(key);
 
-    pthread_mutex_lock(&direct.lock);
-    c = channel_of(key);
     if (taken) {
         pw_evidence_worked(&c->taken, &rule);
         c->least = bytes < c->least ? bytes : c->least;
@@ -92,9 +88,7 @@ bool pw_channel_note(uint64_t key, int64_t bytes, bool taken)
         pw_evidence_failed(&c->taken, &rule);
         c->least = INT64_MAX;
     }
-    proven = is_proven(c, bytes);
-    pthread_mutex_unlock(&direct.lock);
-    return proven;
+    return is_proven(c, bytes);
 }
 
 uint64_t pw_direct_channel(uint64_t number)

@@ -4,10 +4,9 @@
  */
 #include "runtime/exchange/heap.h"
 
+#include "base/lock.h"
 #include "runtime/exchange/segment.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -27,7 +26,7 @@ typedef struct block {
 static struct {
     pthread_mutex_t lock;
     block blocks[BLOCKS];
-    _Atomic int n;
+    int n;
     size_t bytes;
     bool follows_forks;
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -82,15 +81,10 @@ static void *take(size_t bytes)
 
 void *pw_heap_take(size_t bytes)
 {
+    PW_HOLD(&heap.lock);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *memory;
 
-    if (bytes == 0 || bytes > most_bytes)
-        return NULL;
-    pthread_mutex_lock(&heap.lock);
-    memory = take((bytes + page - 1) / page * page);
-    pthread_mutex_unlock(&heap.lock);
-    return memory;
+    return bytes > 0 && bytes <= most_bytes ? take((bytes + page - 1) / page * page) : NULL;
 }
 
 /* The block that has this byte. NULL: none. */
@@ -102,41 +96,22 @@ static block *find(const void *byte)
     return NULL;
 }
 
-bool pw_heap_is_used(void)
-{
-    return atomic_load_explicit(&heap.n, memory_order_relaxed) > 0;
-}
-
 bool pw_heap_give(void *memory)
 {
-    block *b;
-    bool is_mine;
+    PW_HOLD(&heap.lock);
+    block *b = find(memory);
 
-    if (!pw_heap_is_used())
+    if (!b || b->begin != memory)
         return false;
-    pthread_mutex_lock(&heap.lock);
-    b = find(memory);
-    is_mine = b && b->begin == memory;
-    if (is_mine) {
-        heap.bytes -= b->bytes;
-        *b = heap.blocks[--heap.n];
-    }
-    pthread_mutex_unlock(&heap.lock);
-    if (is_mine)
-        pw_segment_give(memory);
-    return is_mine;
+    heap.bytes -= b->bytes;
+    *b = heap.blocks[--heap.n];
+    return pw_segment_give(memory);
 }
 
 bool pw_heap_holds(const void *memory, size_t bytes)
 {
-    const block *b;
-    bool holds;
+    PW_HOLD(&heap.lock);
+    const block *b = find(memory);
 
-    if (!pw_heap_is_used())
-        return false;
-    pthread_mutex_lock(&heap.lock);
-    b = find(memory);
-    holds = b && bytes <= b->bytes - ((uintptr_t)memory - (uintptr_t)b->begin);
-    pthread_mutex_unlock(&heap.lock);
-    return holds;
+    return b && bytes <= b->bytes - ((uintptr_t)memory - (uintptr_t)b->begin);
 }

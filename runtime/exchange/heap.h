@@ -18,8 +18,6 @@
 void *pw_heap_take(size_t bytes);
 /* Takes a block back. False: the memory is none. */
 bool pw_heap_give(void *block);
-/* Whether any block is taken. */
-bool pw_heap_is_used(void);
 /* Whether one block holds these bytes. */
 bool pw_heap_holds(const void *memory, size_t bytes);
 

@@ -4,6 +4,7 @@
  */
 #include "runtime/exchange/lazy.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "runtime/engine/memory/pool.h"
@@ -11,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -204,8 +204,8 @@ void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg, bool n
 {
     region *r = region_of(at);
     block *b = block_of(at);
+    PW_HOLD(&b->lock);
 
-    pthread_mutex_lock(&b->lock);
     empty(r, b, at);
     if (!b->filled && !found) {
         b->filled = !has_descriptor(); /* the memory is ordinary then */
@@ -219,20 +219,17 @@ void pw_lazy_set(void *at, int64_t bytes, pw_lazy_maker *make, void *arg, bool n
     b->read = b->made = false;
     if (now || b->filled)
         fill(r, b, at);
-    pthread_mutex_unlock(&b->lock);
 }
 
 bool pw_lazy_clear(void *at)
 {
     block *b = block_of(at);
-    bool read;
+    PW_HOLD(&b->lock);
+    bool read = b->read;
 
-    pthread_mutex_lock(&b->lock);
-    read = b->read;
     b->make = NULL;
     b->read = false;
     empty(region_of(at), b, at);
-    pthread_mutex_unlock(&b->lock);
     return read;
 }
 
@@ -245,8 +242,8 @@ static void answer(char *at)
     block *b = block_of(at);
     char *base = r->base + ((size_t)number_of(r, at) << r->shift);
     struct uffdio_range all = {.start = (uintptr_t)base, .len = (size_t)1 << r->shift};
+    PW_HOLD(&b->lock);
 
-    pthread_mutex_lock(&b->lock);
     if (b->make && !b->made)
         fill(r, b, base);
     if (!b->closed && (!b->make || at >= base + b->bytes) && !put_zeros((char *)((uintptr_t)at & -page())))
@@ -254,7 +251,6 @@ static void answer(char *at)
     b->read = b->read || b->make;
     b->filled = true;
     ioctl(lazy.fd, UFFDIO_WAKE, &all);
-    pthread_mutex_unlock(&b->lock);
 }
 
 static void *serve(void *unused)

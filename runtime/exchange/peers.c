@@ -5,6 +5,7 @@
 #include "runtime/exchange/peers.h"
 
 #include "base/handle_table.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/exchange/late.h"
 
@@ -142,15 +143,13 @@ static bool is_current(const peer *p)
 
 static peer *learn(pid_t pid)
 {
-    peer *p;
+    PW_HOLD(&peers.lock);
+    peer *p = pw_handle_table_find(&peers.table, (uint64_t)pid);
 
-    pthread_mutex_lock(&peers.lock);
-    p = pw_handle_table_find(&peers.table, (uint64_t)pid);
     if (!is_current(p)) {
         p = look_up(pid);
         pw_handle_table_insert(&peers.table, (uint64_t)pid, p); /* if that fails, it is looked up again */
     }
-    pthread_mutex_unlock(&peers.lock);
     return p;
 }
 

@@ -5,9 +5,8 @@
  */
 #include "runtime/exchange/reach.h"
 
+#include "base/lock.h"
 #include "runtime/exchange/evidence.h"
-
-#include <pthread.h>
 
 enum { PLACES = 256, OWNERS = 1024 };
 
@@ -158,9 +157,9 @@ static pw_reached *add(const pw_reached *wanted, const void *arg)
 
 pw_reached *pw_reach_take(const pw_reached *wanted, const void *arg)
 {
+    PW_HOLD(&reach.lock);
     pw_reached *r;
 
-    pthread_mutex_lock(&reach.lock);
     if (wanted->row->all_at_once)
         drop_stale(wanted);
     r = find(wanted);
@@ -168,7 +167,6 @@ pw_reached *pw_reach_take(const pw_reached *wanted, const void *arg)
         r = add(wanted, arg);
     if (r)
         pw_lru_take(&r->lru, &reach.uses);
-    pthread_mutex_unlock(&reach.lock);
     return r;
 }
 
@@ -183,12 +181,9 @@ void pw_reach_give(pw_reached *reached)
 
 bool pw_reach_may(const pw_reach *row, const void *owner)
 {
-    bool may;
+    PW_HOLD(&reach.lock);
 
-    pthread_mutex_lock(&reach.lock);
-    may = pw_evidence_may(evidence_of(row, owner));
-    pthread_mutex_unlock(&reach.lock);
-    return may;
+    return pw_evidence_may(evidence_of(row, owner));
 }
 
 void pw_reach_close(const pw_reach *row, const void *context, bool ended)

@@ -8,10 +8,9 @@
 
 #include "base/clock.h"
 #include "base/direction.h"
+#include "base/lock.h"
 #include "jit-cache/hash_map.h"
 #include "runtime/engine/layout/layout.h"
-
-#include <pthread.h>
 
 enum {
     PW_LAYOUT_ALIASES =

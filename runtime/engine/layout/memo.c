@@ -90,17 +90,13 @@ static void park(pw_layout_engine *engine, pw_layout_entry *e)
 
 pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw)
 {
-    pw_layout_entry *entry;
-    pw_layout *layout = NULL;
+    PW_HOLD(&engine->lock);
+    pw_layout_entry *entry = pw_hash_map_get(&engine->known, hash);
 
-    pthread_mutex_lock(&engine->lock);
-    entry = pw_hash_map_get(&engine->known, hash);
-    if (entry) {
-        add_alias(engine, entry, raw);
-        layout = take(engine, entry);
-    }
-    pthread_mutex_unlock(&engine->lock);
-    return layout;
+    if (!entry)
+        return NULL;
+    add_alias(engine, entry, raw);
+    return take(engine, entry);
 }
 
 /* A joined layout is no type's, whoever asks for its hash. */
@@ -139,12 +135,9 @@ static pw_hash *refusal_of(pw_layout_engine *engine, pw_hash raw)
 
 static bool is_refused(pw_layout_engine *engine, pw_hash raw)
 {
-    bool refused;
+    PW_HOLD(&engine->lock);
 
-    pthread_mutex_lock(&engine->lock);
-    refused = pw_hash_equal(*refusal_of(engine, raw), raw);
-    pthread_mutex_unlock(&engine->lock);
-    return refused;
+    return pw_hash_equal(*refusal_of(engine, raw), raw);
 }
 
 /* This only saves time: a type that is not remembered is compiled again in vain. */

@@ -3,13 +3,13 @@
  * unless PACKWRIGHT_NET asks for it.
  */
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "codegen/backend.h"
 #include "runtime/exchange/net/net.h"
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 
 const pw_net_functions *pw_net;
 
@@ -43,8 +43,8 @@ bool pw_net_start(void)
 {
     const pw_net_functions *functions = NULL;
     const char *why;
+    PW_HOLD(&start.lock);
 
-    pthread_mutex_lock(&start.lock);
     if (!start.tried) {
         start.tried = true;
         why = load(&functions);
@@ -53,7 +53,6 @@ bool pw_net_start(void)
         else
             pw_net = functions;
     }
-    pthread_mutex_unlock(&start.lock);
     return pw_net;
 }
 

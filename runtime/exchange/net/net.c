@@ -5,8 +5,8 @@
 #include "runtime/exchange/net/net.h"
 
 #include "base/hash.h"
+#include "base/lock.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,20 +33,11 @@ static struct {
     pw_net_peer *peers;
 } net = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void lock(void)
-{
-    pthread_mutex_lock(&net.lock);
-}
-
-static void unlock(void)
-{
-    pthread_mutex_unlock(&net.lock);
-}
-
 /* ---- start and end ----------------------------------------------------------------------------------------------- */
 
-static const char *open_worker(void)
+static const char *net_open(void)
 {
+    PW_HOLD(&net.lock);
     const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_RMA | UCP_FEATURE_TAG};
     const ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                         .thread_mode = UCS_THREAD_MODE_SERIALIZED};
@@ -59,19 +50,10 @@ static const char *open_worker(void)
     return "UCX makes no worker";
 }
 
-static const char *net_open(void)
-{
-    const char *why;
-
-    lock();
-    why = open_worker();
-    unlock();
-    return why;
-}
-
 static void net_close(void)
 {
-    lock();
+    PW_HOLD(&net.lock);
+
     ucp_worker_destroy(net.worker); /* with its endpoints */
     ucp_cleanup(net.context);
     net.worker = NULL;
@@ -81,7 +63,6 @@ static void net_close(void)
         net.peers = p->next;
         free(p);
     }
-    unlock();
 }
 
 /* ---- other processes --------------------------------------------------------------------------------------------- */
@@ -89,14 +70,13 @@ static size_t net_address(void *out, size_t max)
 {
     ucp_address_t *address;
     size_t bytes = 0;
+    PW_HOLD(&net.lock);
 
-    lock();
     if (ucp_worker_get_address(net.worker, &address, &bytes) == UCS_OK) {
         if (bytes <= max)
             memcpy(out, address, bytes);
         ucp_worker_release_address(net.worker, address);
     }
-    unlock();
     return bytes <= max ? bytes : 0;
 }
 
@@ -174,14 +154,10 @@ static pw_net_peer *add_peer(const void *address, size_t bytes)
 
 static pw_net_peer *net_connect(const void *address, size_t bytes)
 {
-    pw_net_peer *p;
+    PW_HOLD(&net.lock);
+    pw_net_peer *p = find_peer(address, bytes);
 
-    lock();
-    p = find_peer(address, bytes);
-    if (!p)
-        p = add_peer(address, bytes);
-    unlock();
-    return p;
+    return p ? p : add_peer(address, bytes);
 }
 
 static const char *net_transports(const pw_net_peer *peer)
@@ -230,52 +206,45 @@ static void begun(ucs_status_ptr_t request, pw_net_op *op)
 
 static bool net_is_over(const pw_net_op *op)
 {
-    bool over;
+    PW_HOLD(&net.lock);
 
-    lock();
-    over = op->open == 0;
-    unlock();
-    return over;
+    return op->open == 0;
 }
 
 static void net_progress(void)
 {
-    lock();
+    PW_HOLD(&net.lock);
+
     ucp_worker_progress(net.worker);
-    unlock();
 }
 
 static void net_send(pw_net_peer *to, uint64_t tag, const void *data, int64_t bytes, pw_net_op *op)
 {
-    ucp_request_param_t param;
+    PW_HOLD(&net.lock);
+    const ucp_request_param_t param = param_of(op);
 
-    lock();
-    param = param_of(op);
     begun(ucp_tag_send_nbx(to->ep, data, (size_t)bytes, tag, &param), op);
-    unlock();
 }
 
 static void net_receive(uint64_t tag, void *data, int64_t most, pw_net_op *op)
 {
-    ucp_request_param_t param;
+    PW_HOLD(&net.lock);
+    ucp_request_param_t param = param_of(op);
 
-    lock();
-    param = param_of(op);
     param.cb.recv = received;
     begun(ucp_tag_recv_nbx(net.worker, data, (size_t)most, tag, UINT64_MAX, &param), op);
-    unlock();
 }
 
 /* UCX up to 1.21 has no gets with lists. */
 static void net_read(pw_net_source *source, const pw_net_piece *pieces, int64_t n, pw_net_op *op)
 {
-    lock();
+    PW_HOLD(&net.lock);
+
     for (const pw_net_piece *p = pieces; p < pieces + n && !op->failed; p++) {
         const ucp_request_param_t param = param_of(op);
 
         begun(ucp_get_nbx(source->owner, p->to, (size_t)p->bytes, p->from, source->key, &param), op);
     }
-    unlock();
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -304,37 +273,32 @@ static void *net_offer(void *memory, int64_t bytes, pw_net_key *out)
                                          .address = memory,
                                          .length = (size_t)bytes};
     ucp_mem_h offered;
+    PW_HOLD(&net.lock);
 
-    lock();
     if (ucp_mem_map(net.context, &params, &offered) != UCS_OK)
-        offered = NULL;
-    if (offered && !pack_key(offered, out)) {
-        ucp_mem_unmap(net.context, offered);
-        offered = NULL;
-    }
-    unlock();
-    return offered;
+        return NULL;
+    if (pack_key(offered, out))
+        return offered;
+    ucp_mem_unmap(net.context, offered);
+    return NULL;
 }
 
 static void net_withdraw(void *offered)
 {
-    lock();
+    PW_HOLD(&net.lock);
+
     ucp_mem_unmap(net.context, offered);
-    unlock();
 }
 
 static pw_net_source *net_source_open(pw_net_peer *owner, const void *key, size_t bytes)
 {
     pw_net_source *s = bytes > 0 ? malloc(sizeof *s) : NULL;
-    bool is_key;
+    PW_HOLD(&net.lock);
 
     if (!s)
         return NULL;
     s->owner = owner->ep;
-    lock();
-    is_key = ucp_ep_rkey_unpack(owner->ep, key, &s->key) == UCS_OK;
-    unlock();
-    if (is_key)
+    if (ucp_ep_rkey_unpack(owner->ep, key, &s->key) == UCS_OK)
         return s;
     free(s);
     return NULL;
@@ -342,11 +306,10 @@ static pw_net_source *net_source_open(pw_net_peer *owner, const void *key, size_
 
 static void net_source_close(pw_net_source *source)
 {
-    if (!source)
-        return;
-    lock();
-    ucp_rkey_destroy(source->key);
-    unlock();
+    PW_HOLD(&net.lock);
+
+    if (source)
+        ucp_rkey_destroy(source->key);
     free(source);
 }
 

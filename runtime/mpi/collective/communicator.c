@@ -4,9 +4,9 @@
  */
 #include "runtime/mpi/collective/communicator.h"
 
+#include "base/lock.h"
 #include "runtime/mpi/collective/remote.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 pw_handle_table pw_communicators = PW_HANDLE_TABLE;
@@ -59,12 +59,9 @@ static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
 
 static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *known)
 {
-    const pw_communicator *kept;
+    PW_HOLD(&communicators.learning);
 
-    pthread_mutex_lock(&communicators.learning);
-    kept = is_ready() ? keep(comm, known) : NULL;
-    pthread_mutex_unlock(&communicators.learning);
-    return kept;
+    return is_ready() ? keep(comm, known) : NULL;
 }
 
 /* Asks MPI. Returns an error code of MPI, which has then called the error handler. */

@@ -5,6 +5,7 @@
  * itself, which would only be disturbed, and stays awake for a while, since waking it takes as long as some exchanges.
  * It calls no MPI.
  */
+#include "base/lock.h"
 #include "base/thread.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
@@ -92,16 +93,13 @@ static void *work(void *unused)
 
 bool pw_remote_thread_start(void)
 {
-    bool runs;
+    PW_HOLD(&worker.lock);
 
-    pthread_mutex_lock(&worker.lock);
     if (!worker.runs) {
         worker.stops = false;
         worker.runs = pw_thread_start(&worker.thread, 0, work, NULL) == 0;
     }
-    runs = worker.runs;
-    pthread_mutex_unlock(&worker.lock);
-    return runs;
+    return worker.runs;
 }
 
 void pw_remote_watch(pw_remote_request *q)
@@ -117,17 +115,14 @@ void pw_remote_watch(pw_remote_request *q)
 
 bool pw_remote_unwatch(pw_remote_request *q)
 {
-    bool over;
+    PW_HOLD(&worker.lock);
 
-    pthread_mutex_lock(&worker.lock);
-    over = q->open == 0;
-    if (over) {
-        *q->link = q->next;
-        if (q->next)
-            q->next->link = q->link;
-    }
-    pthread_mutex_unlock(&worker.lock);
-    return over;
+    if (q->open > 0)
+        return false;
+    *q->link = q->next;
+    if (q->next)
+        q->next->link = q->link;
+    return true;
 }
 
 pw_remote_request *pw_remote_thread_stop(void)

@@ -6,10 +6,10 @@
 #include "runtime/mpi/entry/fortran.h"
 
 #include "base/linkage.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,12 +49,10 @@ static void take_in(const pw_linkage *l)
 
 bool pw_fortran_redirect(void)
 {
-    pw_linkage *list;
-    bool complete;
+    PW_HOLD(&state.lock);
     size_t n;
+    pw_linkage *list = pw_linkage_list(&n, &state.seen);
 
-    pthread_mutex_lock(&state.lock);
-    list = pw_linkage_list(&n, &state.seen);
     for (size_t i = 0; i < n; i++) {
         if (!pw_linkage_is_named(list[i].path, bindings))
             continue;
@@ -63,7 +61,5 @@ bool pw_fortran_redirect(void)
         take_in(&list[i]);
     }
     free(list);
-    complete = !state.incomplete;
-    pthread_mutex_unlock(&state.lock);
-    return complete;
+    return !state.incomplete;
 }

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/handle_table.h"
+#include "base/lock.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/one_sided/rma.h"
@@ -254,15 +255,12 @@ static int copy_nothing(MPI_Win win, int keyval, void *extra, void *value, void 
 /* Makes the keyval if it does not exist yet. */
 static bool is_ready(void)
 {
-    bool ready;
+    PW_HOLD(&windows.lock);
 
-    pthread_mutex_lock(&windows.lock);
     if (windows.keyval == MPI_KEYVAL_INVALID &&
         PMPI_Win_create_keyval(copy_nothing, forget, &windows.keyval, NULL) != MPI_SUCCESS)
         windows.keyval = MPI_KEYVAL_INVALID;
-    ready = windows.keyval != MPI_KEYVAL_INVALID;
-    pthread_mutex_unlock(&windows.lock);
-    return ready;
+    return windows.keyval != MPI_KEYVAL_INVALID;
 }
 
 static window *make(MPI_Win win, MPI_Comm comm, bool shared)
@@ -349,14 +347,12 @@ static bool find_announced(const window *w, int rank, pw_window_memory *out)
 
 static bool find_now(MPI_Win win, window *w, int rank)
 {
+    PW_HOLD(&w->lock);
     target *t = &w->targets[rank];
-    bool found;
+    bool found = atomic_load_explicit(&t->found, memory_order_relaxed) ||
+                 (w->shared ? ask(win, rank, &t->memory) : find_announced(w, rank, &t->memory));
 
-    pthread_mutex_lock(&w->lock);
-    found = atomic_load_explicit(&t->found, memory_order_relaxed) ||
-            (w->shared ? ask(win, rank, &t->memory) : find_announced(w, rank, &t->memory));
     atomic_store_explicit(&t->found, found, memory_order_release);
-    pthread_mutex_unlock(&w->lock);
     return found;
 }
 

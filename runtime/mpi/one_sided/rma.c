@@ -5,11 +5,10 @@
 #include "runtime/mpi/one_sided/rma.h"
 
 #include "base/env.h"
+#include "base/lock.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/one_sided/internal.h"
-
-#include <pthread.h>
 
 _Atomic int64_t pw_rma_live = 1;
 
@@ -104,12 +103,9 @@ static pw_status finish(pw_rma_op *op)
 uint64_t pw_rma_mark(MPI_Win win)
 {
     op_list *list = list_of(pw_win_key(win));
-    uint64_t mark;
+    PW_HOLD(&list->lock);
 
-    pthread_mutex_lock(&list->lock);
-    mark = list->serial;
-    pthread_mutex_unlock(&list->lock);
-    return mark;
+    return list->serial;
 }
 
 pw_status pw_rma_settle(MPI_Win win, int target, uint64_t mark)
@@ -117,8 +113,8 @@ pw_status pw_rma_settle(MPI_Win win, int target, uint64_t mark)
     uint64_t key = pw_win_key(win);
     op_list *list = list_of(key);
     pw_status first = PW_OK;
+    PW_HOLD(&list->lock);
 
-    pthread_mutex_lock(&list->lock);
     for (pw_rma_op **link = &list->first, *op; (op = *link) != NULL;) {
         pw_status status;
 
@@ -130,7 +126,6 @@ pw_status pw_rma_settle(MPI_Win win, int target, uint64_t mark)
         status = finish(op);
         first = first == PW_OK ? status : first;
     }
-    pthread_mutex_unlock(&list->lock);
     return first;
 }
 

@@ -5,9 +5,9 @@
  */
 #include "runtime/mpi/types/internal.h"
 
+#include "base/lock.h"
 #include "runtime/mpi/entry/gate.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* With statistics on, at most so many layouts are kept after their types have died. This bounds the memory of programs
@@ -134,16 +134,14 @@ static void note_elements(pw_entry *entry, unsigned sizes)
 
 pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes)
 {
-    pw_entry *entry;
+    PW_HOLD(&entries.lock);
+    pw_entry *entry = layout ? entry_of(layout, predefined) : &pw_entry_left_to_mpi;
 
-    pthread_mutex_lock(&entries.lock);
-    entry = layout ? entry_of(layout, predefined) : &pw_entry_left_to_mpi;
     if (entry) {
         note_elements(entry, sizes);
         entry->is_kept = entry->is_kept || predefined;
         entry->refs++;
     }
-    pthread_mutex_unlock(&entries.lock);
     return entry;
 }
 
@@ -161,13 +159,11 @@ static pw_entry *find_recent(pw_recent_kind kind, pw_hash key)
 
 pw_entry *pw_entries_constructed(pw_hash how)
 {
-    pw_entry *known;
+    PW_HOLD(&entries.lock);
+    pw_entry *known = find_recent(PW_RECENT_CONSTRUCTED, how);
 
-    pthread_mutex_lock(&entries.lock);
-    known = find_recent(PW_RECENT_CONSTRUCTED, how);
     if (known)
         known->refs++;
-    pthread_mutex_unlock(&entries.lock);
     return known;
 }
 
@@ -188,25 +184,20 @@ void pw_entries_unref(pw_entry *entry)
 void pw_entries_remember(pw_recent_kind kind, pw_hash key, pw_entry *entry)
 {
     recent *at = recent_at(kind, key);
+    PW_HOLD(&entries.lock);
 
-    pthread_mutex_lock(&entries.lock);
     entry->refs++;
     if (at->entry)
         unref(at->entry);
     *at = (recent){key, entry};
-    pthread_mutex_unlock(&entries.lock);
 }
 
 bool pw_entries_ask_alike(pw_hash look, pw_entry_asked *asked, void *arg)
 {
-    pw_entry *entry;
-    bool is;
+    PW_HOLD(&entries.lock);
+    pw_entry *entry = find_recent(PW_RECENT_LOOK, look);
 
-    pthread_mutex_lock(&entries.lock);
-    entry = find_recent(PW_RECENT_LOOK, look);
-    is = entry && asked(arg, entry);
-    pthread_mutex_unlock(&entries.lock);
-    return is;
+    return entry && asked(arg, entry);
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  */
 #include "runtime/mpi/types/internal.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
@@ -15,8 +16,6 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/types/origin.h"
-
-#include <pthread.h>
 
 /* The singleton. Order of locks: `lock`, then those of MPI, then that of the entries; `engine_lock` comes last. */
 static struct {
@@ -63,18 +62,15 @@ static void *kernels_in_common(void)
 
 static pw_status open_engine(void)
 {
-    pw_status status = PW_OK;
+    PW_HOLD(&learning.engine_lock);
     pw_layout_config config;
 
-    pthread_mutex_lock(&learning.engine_lock);
-    if (!learning.engine) {
-        pw_layout_config_from_env(&config);
-        config.cache.common = kernels_in_common;
-        learning.remembers = !config.counted;
-        status = pw_layout_engine_create(&config, &learning.engine);
-    }
-    pthread_mutex_unlock(&learning.engine_lock);
-    return status;
+    if (learning.engine)
+        return PW_OK;
+    pw_layout_config_from_env(&config);
+    config.cache.common = kernels_in_common;
+    learning.remembers = !config.counted;
+    return pw_layout_engine_create(&config, &learning.engine);
 }
 
 pw_layout_engine *pw_registry_engine(void)
