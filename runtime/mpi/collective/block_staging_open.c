@@ -311,7 +311,7 @@ static bool keep_bytes(pw_block_staging *b, const pw_side *side, const stand_in 
 
     if (!pw_dense_type_get(m->buffer.bytes, &s->types[i]))
         return false;
-    set_displ(side, s, i, away + m->entry->layout->nest->lo);
+    set_displ(side, s, i, away + m->entry->lowest);
     return true;
 }
 
@@ -396,7 +396,7 @@ static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *
 static pw_status open_operand(pw_block_staging *b, pw_side *side, const pw_message *m)
 {
     pw_status status = b->needed ? pw_operand_stage(&b->whole, m) : PW_ERR_UNSUPPORTED;
-    int64_t lo = m->entry->offset;
+    int64_t lo = m->entry->lowest;
 
     if (status != PW_OK)
         return status;

@@ -175,9 +175,7 @@ static bool is_known(const pw_collective *c, const pw_side *side)
 /* Returns the address of the first byte of block i if the buffer is MPI_BOTTOM; the type of the block is known. */
 static int64_t address_of(const pw_side *side, int i)
 {
-    const pw_entry *entry = pw_registry_find(pw_side_type(side, i));
-
-    return pw_displ_at(side->displs, i) + (entry->layout ? entry->layout->nest->lo : entry->offset);
+    return pw_displ_at(side->displs, i) + pw_registry_find(pw_side_type(side, i))->lowest;
 }
 
 /* Returns whether the program has forgotten the buffer. A buffer of NULL may be MPI_BOTTOM, which is NULL in both MPIs.

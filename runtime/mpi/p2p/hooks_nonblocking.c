@@ -428,7 +428,7 @@ static pw_verdict send(send_fn *next, send_fn *init, const void *buf, MPI_Count 
                           .tag = tag,
                           .layout = entry ? entry->layout : NULL,
                           .size = entry ? entry->size : 0,
-                          .offset = entry ? entry->offset : 0,
+                          .offset = entry ? entry->lowest : 0,
                           .count = count};
     pw_staging s;
     transfer *t;

@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) int64_t move_contiguous(pack_call c
     if (!c.entry || pw_note_is(c.entry) || !c.entry->dense || !is_last_comm(comm) || !pw_memory_is_known_host(c.user) ||
         !pw_memory_is_known_host(c.packed) || !is_ordinary(&c, size, position))
         return 0;
-    c.user += c.entry->offset;
+    c.user += c.entry->lowest;
     if (c.direction == PW_PACK)
         memcpy(c.packed, c.user, (size_t)c.bytes);
     else
@@ -87,18 +87,10 @@ int64_t pw_Unpack_contiguous(const void *inbuf, MPI_Count insize, MPI_Count posi
 
 /* ---- all others -------------------------------------------------------------------------------------------------- */
 
-/* Returns an address in the memory that the objects are in. */
-static inline const void *first_byte(const pack_call *c)
-{
-    const pw_layout *layout = c->entry->layout;
-
-    return c->user + (layout ? layout->nest->lo : c->entry->offset);
-}
-
 /* Returns whether both sides are certainly host memory, and the layout serves host memory. */
 static inline bool is_on_host(const pack_call *c)
 {
-    return c->entry->layout && !c->entry->gpu_only && pw_memory_is_known_host(first_byte(c)) &&
+    return c->entry->layout && !c->entry->gpu_only && pw_memory_is_known_host(c->user + c->entry->lowest) &&
            pw_memory_is_known_host(c->packed);
 }
 
@@ -116,9 +108,9 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
 {
     const pw_entry *entry = c->entry;
     pw_buffer b = {.layout = entry->layout,
-                   .place = pw_memory_place_of(first_byte(c)),
+                   .place = pw_memory_place_of(c->user + entry->lowest),
                    .base = c->user,
-                   .offset = entry->offset,
+                   .offset = entry->lowest,
                    .count = c->count,
                    .bytes = c->bytes};
     pw_memory_place packed_at = pw_memory_place_of(c->packed);

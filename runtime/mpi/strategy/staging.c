@@ -21,7 +21,7 @@ pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strate
                       .buffer = {.layout = m->entry->layout,
                                  .place = m->buffer.place,
                                  .base = m->buffer.base,
-                                 .offset = m->entry->offset,
+                                 .offset = m->entry->lowest,
                                  .count = m->buffer.count,
                                  .bytes = m->buffer.bytes},
                       .role = m->role,

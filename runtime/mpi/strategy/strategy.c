@@ -266,7 +266,7 @@ bool pw_message_find(pw_message *m)
         return false;
     m->cost_bytes = b->bytes;
     b->layout = entry->layout;
-    b->offset = entry->offset;
+    b->offset = entry->lowest;
     /* Asks about the first object's lowest byte, since the base itself need not be part of the buffer. */
     b->place = pw_memory_place_of(pw_view_first(b));
     return true;

@@ -105,7 +105,6 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
 
     if (entry && !known) {
         entry->layout = dense ? NULL : layout;
-        entry->offset = dense ? entry->lowest : 0;
         entry->dense = dense;
         entry->gpu_only = is_own && !dense;
         enlist(entry, &entries.list);

@@ -49,7 +49,6 @@ typedef struct pw_entry {
     _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
     pw_entry_choices choices;
     int64_t blocks;               /* contiguous blocks of one object */
-    int64_t offset;               /* of dense types: where their first byte is, in bytes */
     struct pw_entry *prev, *next; /* the list of entries that this one is in, under the lock of the entries */
     int64_t refs;                 /* under the lock of the entries, too */
     bool is_kept;                 /* one of them is that of statistics, or of a predefined type */
