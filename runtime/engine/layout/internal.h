@@ -118,9 +118,4 @@ static inline void pw_layout_warm(pw_layout *layout, int64_t bytes)
         pw_layout_heat(layout, before, before + bytes);
 }
 
-static inline pw_layout_entry *pw_layout_entry_of(pw_layout *layout)
-{
-    return (pw_layout_entry *)layout;
-}
-
 #endif

@@ -212,6 +212,6 @@ void pw_layout_unref(pw_layout *layout)
     engine = layout->engine;
     pthread_mutex_lock(&engine->lock);
     if (atomic_fetch_sub_explicit(&layout->refs, 1, memory_order_acq_rel) == 1)
-        park(engine, pw_layout_entry_of(layout));
+        park(engine, (pw_layout_entry *)layout);
     pthread_mutex_unlock(&engine->lock);
 }

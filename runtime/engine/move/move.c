@@ -164,11 +164,6 @@ void pw_move_begin(pw_move *m)
     m->under_way = pw_gpu_begin(&order);
 }
 
-void pw_moves_launch(void)
-{
-    pw_gpu_launch_begun();
-}
-
 /* ---- by the CPU -------------------------------------------------------------------------------------------------- */
 
 /* Whole objects of the side whose objects are larger, if they fit, because kernels are fastest with whole objects. */

@@ -41,8 +41,6 @@ void pw_move_begin(pw_move *m);
  * there yet; the bytes are counted towards it.
  */
 bool pw_move_as_one(const pw_move *m, struct pw_gpu_order *order);
-/* Launches the moves that this thread has begun and that still wait for others to share their launch. */
-void pw_moves_launch(void);
 /* Waits for a move that has begun, and otherwise carries it out. May be called again, which moves again. */
 pw_status pw_move_finish(pw_move *m);
 /* Releases what an open move holds, after what is under way. */

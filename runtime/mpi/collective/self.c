@@ -4,6 +4,7 @@
  */
 #include "runtime/mpi/collective/self.h"
 
+#include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/strategy/strategy.h"
 #include "runtime/mpi/types/registry.h"
@@ -191,7 +192,7 @@ void pw_self_begin(const pw_self *s)
         return;
     for (int i = 0; i < s->n; i++)
         pw_move_begin(&s->moves[i]);
-    pw_moves_launch();
+    pw_gpu_launch_begun();
 }
 
 pw_status pw_self_copy(const pw_self *s)
