@@ -39,6 +39,12 @@ typedef struct pw_segment_exported {
     unsigned char handle[64], gpu[16];
 } pw_segment_exported;
 
+/* Whether the allocation has all of these bytes. */
+static inline bool pw_segment_exported_has(const pw_segment_exported *e, uint64_t lowest, uint64_t bytes)
+{
+    return lowest >= e->address && bytes <= e->bytes && lowest - e->address <= e->bytes - bytes;
+}
+
 /* Says whether another process may read a message late that is being sent, and which one does (late.h). */
 typedef struct pw_segment_late {
     _Atomic uint32_t allowed; /* the owner waits for late reads */

@@ -277,7 +277,6 @@ static pw_peer_block block_at(peer *p, pid_t pid, const mapped *m, uint64_t at)
         block.message = 0;
     if (block.form != PW_OFFER_BLOCK)
         block.replica.memory = o->exported;
-    block.replicated = block.form == PW_OFFER_REPLICA;
     return block;
 }
 

@@ -31,8 +31,7 @@ typedef struct pw_peer_block {
     bool lazy;                /* the bytes are elsewhere, and only the owner can make others (lazy.h) */
     pid_t pid;                /* the owner */
     uint64_t address;         /* the block's address there */
-    bool replicated;          /* the block's replica holds the message, too */
-    pw_peer_exported replica; /* its memory is valid if `replicated`, and for objects */
+    pw_peer_exported replica; /* its memory is valid if the form is one of GPU memory */
     pw_segment_offer *offer;  /* may hold anything, and change at any time */
     pw_segment_late *late;    /* of the message in the block, or of its part */
 } pw_peer_block;

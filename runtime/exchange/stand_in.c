@@ -56,12 +56,6 @@ static bool find_touched(pw_stand_in *s)
     return lowest > 0 && bytes > 0 && lowest + bytes <= INT64_MAX;
 }
 
-/* Whether the allocation has all of the addresses. */
-static bool has_touched(const pw_segment_exported *e, const pw_stand_in *s)
-{
-    return s->lowest >= e->address && s->stretch <= e->bytes && s->lowest - e->address <= e->bytes - s->stretch;
-}
-
 static void set_memory(pw_stand_in *s, const void *lowest)
 {
     s->memory = (const char *)((uintptr_t)lowest + (uintptr_t)(s->remote - s->lowest));
@@ -74,7 +68,7 @@ static void find_mapped(pw_stand_in *s)
     const void *lowest = pw_peer_memory(s->block->pid, (const void *)(uintptr_t)s->lowest, s->stretch, &block);
 
     if (!lowest || block.lazy)
-        lowest = pw_xpmem_attach(s->exported.segment, s->lowest, s->stretch, &s->attached);
+        lowest = pw_xpmem_attach(s->block->replica.segment, s->lowest, s->stretch, &s->attached);
     if (lowest)
         set_memory(s, lowest);
 }
@@ -114,19 +108,18 @@ static bool find_layout(pw_stand_in *s)
 bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes, pw_stand_in *out)
 {
     pw_segment_offer *o = block->offer;
-    bool is_on_device = block->replica.memory.number;
+    const pw_segment_exported *device = &block->replica.memory;
 
     *out = (pw_stand_in){.block = block,
                          .remote = atomic_load_explicit(&o->memory, memory_order_relaxed),
                          .count = (int64_t)atomic_load_explicit(&o->count, memory_order_relaxed),
                          .bytes = (int64_t)block->message,
-                         .first = (const char *)from - block->base,
-                         .late = block->late,
-                         .exported = block->replica};
+                         .first = (const char *)from - block->base};
     if (out->bytes == 0 || out->first + (int64_t)bytes > out->bytes)
         return false;
-    if (find_layout(out) && find_touched(out) && (!is_on_device || has_touched(&out->exported.memory, out))) {
-        if (!is_on_device)
+    if (find_layout(out) && find_touched(out) &&
+        (!device->number || pw_segment_exported_has(device, out->lowest, out->stretch))) {
+        if (!device->number)
             find_mapped(out);
         return true;
     }
@@ -137,14 +130,14 @@ bool pw_stand_in_open(const pw_peer_block *block, const void *from, size_t bytes
 /* Whether the CPU has the objects, or a copy of all that they stretch over. */
 static bool is_reached(pw_stand_in *s)
 {
-    return s->layout && !s->exported.memory.number && (s->memory || read_copy(s));
+    return s->layout && !s->block->replica.memory.number && (s->memory || read_copy(s));
 }
 
 bool pw_stand_in_pack(pw_stand_in *s, void *to, int64_t bytes)
 {
     pw_stand_in_packer *packer = atomic_load_explicit(&start.packer, memory_order_relaxed);
 
-    if (s->exported.memory.number)
+    if (s->block->replica.memory.number)
         return packer && packer(s, to, bytes);
     if (!is_reached(s))
         return false;

@@ -14,7 +14,7 @@
 #include "runtime/exchange/xpmem.h"
 
 typedef struct pw_stand_in {
-    const pw_peer_block *block; /* the stand-in */
+    const pw_peer_block *block; /* the stand-in; its `replica` is the allocation that has objects in GPU memory */
     pw_layout *layout;          /* of the objects, with a reference; NULL: one block of bytes */
     uint64_t remote;            /* address of the first object in the sender */
     const char *memory;         /* where it is in this process; NULL: not mapped, nor read */
@@ -22,11 +22,9 @@ typedef struct pw_stand_in {
     size_t stretch;             /* bytes from there to the highest one */
     int64_t count, bytes;       /* the whole message */
     int64_t first;              /* of its bytes, the one that was asked for */
-    pw_segment_late *late;
-    pw_peer_exported exported; /* the allocation that has the objects, if its memory has a number */
-    pw_reached *attached;      /* NULL: it is not by XPMEM that the memory is here */
-    void *copy;                /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
-    bool whole;                /* the message was moved */
+    pw_reached *attached;       /* NULL: it is not by XPMEM that the memory is here */
+    void *copy;                 /* `stretch` bytes that pw_stand_in_close unmaps; NULL: none */
+    bool whole;                 /* the message was moved */
 } pw_stand_in;
 
 /* Gives the engine that layouts of other processes are made in. May be called from any thread, also from inside MPI.

@@ -423,7 +423,7 @@ static bool is_in_the_segment(const char *block, int number)
     pw_peer_block b;
     const char *from = pw_peer_memory(getppid(), block + 4096, 8192, &b);
 
-    return from && b.lazy && b.replicated && b.message == MESSAGE && from == b.base + 4096 &&
+    return from && b.lazy && b.form == PW_OFFER_REPLICA && b.message == MESSAGE && from == b.base + 4096 &&
            pw_peer_copy(&b, got, from, 8192) && is_message(got, 4096, 8192, number);
 }
 

@@ -232,7 +232,7 @@ static bool unpack_replica(const pw_gpu_order *order, const void *from, const pw
     late_read r = {.sender = block->replica.segment};
     pw_gpu_order o;
 
-    r.reached = block->replicated ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
+    r.reached = block->form == PW_OFFER_REPLICA ? pw_gpu_opened_take(order->buffer.place.gpu, &block->replica) : NULL;
     if (!r.reached)
         return false;
     o = unpacking(order, (pw_gpu_packed){.device = r.reached->at + (pw_cu_ptr)((const char *)from - block->base)});
@@ -259,7 +259,7 @@ static pw_buffer objects_of(const pw_stand_in *from, const pw_reached *opened, p
 {
     return (pw_buffer){.layout = from->layout,
                        .place = place,
-                       .base = (void *)(uintptr_t)(opened->at + (from->remote - from->exported.memory.address)),
+                       .base = (void *)(uintptr_t)(opened->at + (from->remote - from->block->replica.memory.address)),
                        .count = from->layout ? from->count : 1,
                        .bytes = from->bytes};
 }
@@ -291,14 +291,14 @@ static bool pack_opened(pw_gpu *gpu, const pw_stand_in *from, pw_cu_ptr packed)
 {
     const pw_memory_place place = {.kind = PW_PLACE_DEVICE, .device = gpu->ordinal, .gpu = gpu};
     const pw_buffer to = {.place = place, .base = (void *)(uintptr_t)packed, .count = 1, .bytes = from->bytes};
-    pw_reached *opened = pw_gpu_opened_take(gpu, &from->exported);
+    pw_reached *opened = pw_gpu_opened_take(gpu, &from->block->replica);
     pw_buffer objects;
     bool done;
 
     if (!opened)
         return false;
     objects = objects_of(from, opened, place);
-    done = pw_move_now(&objects, &to, NULL) == PW_OK && pw_segment_owner_has_waited(from->exported.segment);
+    done = pw_move_now(&objects, &to, NULL) == PW_OK && pw_segment_owner_has_waited(from->block->replica.segment);
     pw_reach_give(opened);
     return done;
 }
@@ -329,14 +329,14 @@ static void note_reader(pw_gpu *gpu)
 
 bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late)
 {
-    late_read r = {.sender = from->exported.segment,
-                   .reached = pw_gpu_opened_take(order->buffer.place.gpu, &from->exported)};
+    late_read r = {.sender = from->block->replica.segment,
+                   .reached = pw_gpu_opened_take(order->buffer.place.gpu, &from->block->replica)};
     pw_buffer objects;
 
     if (!r.reached)
         return false;
     objects = objects_of(from, r.reached, order->buffer.place);
-    if (!move_objects(&objects, order, &r, from->late, late))
+    if (!move_objects(&objects, order, &r, from->block->late, late))
         return false;
     note_reader(order->buffer.place.gpu);
     count_from_gpu(order);

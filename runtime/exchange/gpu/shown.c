@@ -27,11 +27,6 @@ bool pw_gpu_may_show(void)
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-static bool holds(const pw_segment_exported *e, pw_cu_ptr lowest, int64_t bytes)
-{
-    return lowest >= e->address && (uint64_t)bytes <= e->bytes && lowest - e->address <= e->bytes - (uint64_t)bytes;
-}
-
 bool pw_gpu_show(int number, const pw_buffer *buffer)
 {
     shown *s = &table[number];
@@ -47,7 +42,7 @@ bool pw_gpu_show(int number, const pw_buffer *buffer)
     *s = (shown){.buffer = pw_view_plain(*buffer)};
     status = pw_gpu_export(gpu, lowest, &s->exported);
     pw_gpu_leave(&scope);
-    return status == PW_OK && holds(&s->exported, lowest, bytes);
+    return status == PW_OK && pw_segment_exported_has(&s->exported, lowest, (uint64_t)bytes);
 }
 
 /* Between the two calls of pw_gpu_show_together: the context whose program this thread has waited for. */

@@ -117,7 +117,7 @@ static pw_peer_block block_of(int i, int process)
     return (pw_peer_block){.base = base,
                            .bytes = BYTES,
                            .message = BYTES,
-                           .replicated = true,
+                           .form = PW_OFFER_REPLICA,
                            .replica = {&segments[process], &wanted, exported[i]}};
 }
 
@@ -330,13 +330,13 @@ static void a_block_has_a_replica_when_that_is_wanted(void **state)
     assert_true(replica);
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), replica);
     pw_segment_note_message(block->host, 7);
-    assert_false(as_others_see(block).replicated);
+    assert_int_equal(as_others_see(block).form, PW_OFFER_BLOCK);
     pw_segment_note_replicated(block->host, 7);
     b = as_others_see(block);
-    assert_true(b.replicated && b.replica.memory.number);
+    assert_true(b.form == PW_OFFER_REPLICA && b.replica.memory.number);
     assert_int_equal(b.message, 7);
     pw_segment_note_message(block->host, 7);
-    assert_false(as_others_see(block).replicated);
+    assert_int_equal(as_others_see(block).form, PW_OFFER_BLOCK);
     *b.replica.wanted = 0;
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
     *b.replica.wanted = 1;
