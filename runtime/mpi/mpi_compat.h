@@ -95,13 +95,18 @@ PW_KEY_OF(pw_request_key, MPI_Request)
 PW_KEY_OF(pw_win_key, MPI_Win)
 PW_KEY_OF(pw_file_key, MPI_File)
 
-/* A copy callback for keyvals that copies nothing. It replaces MPI_COMM_NULL_COPY_FN, which is a symbol in Open MPI:
- * with it, this library could not be loaded into a process without MPI. */
-static inline int pw_mpi_copy_nothing(MPI_Comm comm, int keyval, void *extra, void *value, void *copy, int *flag)
-{
-    (void)comm, (void)keyval, (void)extra, (void)value, (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
+/* Copy callbacks for keyvals that copy nothing. They replace MPI_COMM_NULL_COPY_FN and its like, which are symbols in
+ * Open MPI: with them, this library could not be loaded into a process without MPI. */
+#define PW_COPY_NOTHING(name, handle_type)                                                                  \
+    static inline int name(handle_type handle, int keyval, void *extra, void *value, void *copy, int *flag) \
+    {                                                                                                       \
+        (void)handle, (void)keyval, (void)extra, (void)value, (void)copy;                                   \
+        *flag = 0;                                                                                          \
+        return MPI_SUCCESS;                                                                                 \
+    }
+
+PW_COPY_NOTHING(pw_type_copy_nothing, MPI_Datatype)
+PW_COPY_NOTHING(pw_communicator_copy_nothing, MPI_Comm)
+PW_COPY_NOTHING(pw_win_copy_nothing, MPI_Win)
 
 #endif

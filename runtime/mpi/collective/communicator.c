@@ -32,7 +32,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 static bool is_ready(void)
 {
     if (communicators.keyval == MPI_KEYVAL_INVALID &&
-        PMPI_Comm_create_keyval(pw_mpi_copy_nothing, forget, &communicators.keyval, NULL) != MPI_SUCCESS)
+        PMPI_Comm_create_keyval(pw_communicator_copy_nothing, forget, &communicators.keyval, NULL) != MPI_SUCCESS)
         communicators.keyval = MPI_KEYVAL_INVALID;
     return communicators.keyval != MPI_KEYVAL_INVALID;
 }

@@ -245,20 +245,13 @@ static int forget(MPI_Win win, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int copy_nothing(MPI_Win win, int keyval, void *extra, void *value, void *copy, int *flag)
-{
-    (void)win, (void)keyval, (void)extra, (void)value, (void)copy;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
 /* Makes the keyval if it does not exist yet. */
 static bool is_ready(void)
 {
     PW_HOLD(&windows.lock);
 
     if (windows.keyval == MPI_KEYVAL_INVALID &&
-        PMPI_Win_create_keyval(copy_nothing, forget, &windows.keyval, NULL) != MPI_SUCCESS)
+        PMPI_Win_create_keyval(pw_win_copy_nothing, forget, &windows.keyval, NULL) != MPI_SUCCESS)
         windows.keyval = MPI_KEYVAL_INVALID;
     return windows.keyval != MPI_KEYVAL_INVALID;
 }
