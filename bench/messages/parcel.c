@@ -196,7 +196,7 @@ bool msg_parcel_make(msg_parcel *p, const bench_spec *spec)
 void msg_parcel_free(msg_parcel *p)
 {
     if (p->spaced != p->type)
-        PMPI_Type_free(&p->spaced);
-    PMPI_Type_free(&p->type);
+        MPI_Type_free(&p->spaced);
+    MPI_Type_free(&p->type);
     msg_loop_free(&p->loop);
 }
