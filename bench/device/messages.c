@@ -127,7 +127,7 @@ static void by_hand(const row *r)
         send_by_hand(r);
 }
 
-static const pw_strategy_id chosen = PW_STRATEGY_COUNT;
+#define CHOSEN PW_STRATEGY_COUNT /* by Packwright, for each message */
 
 static const struct {
     const char *name;
@@ -136,21 +136,21 @@ static const struct {
     bool in_flight; /* many messages, else one */
     int layouts;    /* the first so many */
     pw_strategy_id by;
-} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_COUNT},
+} modes[] = {{"ping-pong", there_and_back, 2, false, LAYOUTS, CHOSEN},
              {"direct", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_DIRECT},
              {"one_shot", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_ONE_SHOT},
              {"staged", there_and_back, 2, false, LAYOUTS, PW_STRATEGY_STAGED},
-             {"in flight", in_flight, 1, true, LAYOUTS, PW_STRATEGY_COUNT},
+             {"in flight", in_flight, 1, true, LAYOUTS, CHOSEN},
              {"direct", in_flight, 1, true, LAYOUTS, PW_STRATEGY_DIRECT},
              {"one_shot", in_flight, 1, true, LAYOUTS, PW_STRATEGY_ONE_SHOT},
              {"staged", in_flight, 1, true, LAYOUTS, PW_STRATEGY_STAGED},
-             {"by hand", by_hand, 2, false, 1, PW_STRATEGY_COUNT}};
+             {"by hand", by_hand, 2, false, 1, CHOSEN}};
 enum { MODES = 9 };
 
 /* Returns whether the mode is to be run: PACKWRIGHT_STRATEGY says by which strategy all messages go. */
 static bool enter_mode(int mode)
 {
-    if (modes[mode].by == chosen)
+    if (modes[mode].by == CHOSEN)
         return true;
     return !getenv("PACKWRIGHT_STRATEGY") && packwright_force_strategy(modes[mode].by);
 }
@@ -213,7 +213,7 @@ static void run_modes(int layout, int bytes, double seconds, bool forced, double
     row r = make_row(layout, bytes);
 
     for (int mode = 0; mode < MODES && layout < modes[mode].layouts; mode++) {
-        if ((modes[mode].by != chosen) != forced || !enter_mode(mode))
+        if ((modes[mode].by != CHOSEN) != forced || !enter_mode(mode))
             continue;
         verify(&r, layouts[layout], mode);
         us[mode] = seconds > 0 ? measure(&r, mode, seconds) : 0;
