@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Takes `bytes` bytes. NULL: there is no segment, or no room; up to 256 MiB in a block, and 2 GiB in all. */
 void *pw_heap_take(size_t bytes);

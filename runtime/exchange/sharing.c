@@ -5,7 +5,6 @@
  */
 #include "runtime/exchange/sharing.h"
 
-#include "base/env.h"
 #include "base/launch.h"
 #include "runtime/exchange/segment.h"
 

@@ -5,8 +5,6 @@
 #include "passes/passes.h"
 #include "runtime/engine/layout/internal.h"
 
-#include "ir/join.h"
-
 /* Sets joined layouts apart from those of types. */
 static const pw_hash joined_salt = {.lo = 0x6a6f696e65640000u, .hi = 0x6c61796f75740000u};
 

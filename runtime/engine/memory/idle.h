@@ -7,7 +7,6 @@
 #define PW_RUNTIME_IDLE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* ---- size classes -------------------------------------------------------------------------------------- */

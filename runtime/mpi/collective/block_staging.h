@@ -11,9 +11,7 @@
 #ifndef PW_RUNTIME_BLOCK_STAGING_H
 #define PW_RUNTIME_BLOCK_STAGING_H
 
-#include "runtime/engine/layout/layout.h"
 #include "runtime/mpi/collective/collective.h"
-#include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/strategy/staging.h"
 
 typedef struct pw_run {

@@ -10,6 +10,7 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/collective/block_staging.h"
+#include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 #include "runtime/mpi/strategy/operand.h"
 #include "runtime/mpi/types/registry.h"

@@ -18,7 +18,6 @@
 #include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/strategy/operand.h"
-#include "runtime/mpi/types/registry.h"
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #ifndef PW_RUNTIME_COLLECTIVE_H
 #define PW_RUNTIME_COLLECTIVE_H
 
-#include "base/status.h"
 #include "runtime/mpi/collective/communicator.h"
 #include "runtime/mpi/counts.h"
 #include "runtime/mpi/entry/gate.h"

@@ -14,8 +14,6 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 
-#include <stdatomic.h>
-
 /* ---- topology.c -------------------------------------------------------------------------------------------------- */
 
 /* The neighbourhood of this process on a communicator with a topology (MPI 4.0 section 8.6). */

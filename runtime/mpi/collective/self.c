@@ -7,7 +7,6 @@
 #include "runtime/engine/gpu/transfer.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/strategy/strategy.h"
-#include "runtime/mpi/types/registry.h"
 
 /* ---- which blocks ------------------------------------------------------------------------------------------------ */
 

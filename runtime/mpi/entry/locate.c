@@ -15,7 +15,6 @@
 #include "runtime/mpi/mpi_compat.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

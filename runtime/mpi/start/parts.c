@@ -5,7 +5,6 @@
 #include "runtime/mpi/start/parts.h"
 
 #include "base/env.h"
-#include "base/log.h"
 #include "runtime/engine/gpu/code.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/net/net.h"
@@ -25,8 +24,6 @@
 #include "runtime/mpi/types/noted.h"
 #include "runtime/mpi/types/origin.h"
 #include "runtime/mpi/types/registry.h"
-
-#include <stddef.h>
 
 static void start_types(void)
 {

@@ -10,7 +10,6 @@
 #include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
 #include "jit-cache/common.h"
-#include "runtime/engine/gpu/memory.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/entry/fortran.h"
 #include "runtime/mpi/entry/gate.h"
