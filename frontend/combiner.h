@@ -5,7 +5,7 @@
  * A pw_dt is a tree with its lower bound and extent. Counts and block lengths are in elements of the old
  * type unless the name says bytes; displacements of the h-forms are in bytes, of the others in extents of
  * the old type. Errors are sticky in the builder: after one, every function returns an empty pw_dt.
- * Zero counts, zero block lengths, negative strides and overlaps are legal.
+ * Zero counts, zero block lengths, negative strides and overlaps are legal; an empty list may be NULL.
  *
  * Bounds follow the standard's markers (section 5.1.6): resized, subarray and darray leave an lb_marker and a
  * ub_marker, and where a typemap has markers they alone decide. A type without bytes and without markers has no

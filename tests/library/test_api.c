@@ -202,6 +202,22 @@ static void check_extent(packwright_type *t, int64_t lb, int64_t extent, int64_t
 }
 
 /* Expected values by MPI 4.0 sections 5.1.6 to 5.1.8. */
+static void empty_lists_may_be_null(void **state)
+{
+    packwright_type *types[5];
+
+    (void)state;
+    OK(packwright_indexed(0, NULL, NULL, cell, &types[0]));
+    OK(packwright_hindexed(0, NULL, NULL, cell, &types[1]));
+    OK(packwright_indexed_block(0, 3, NULL, cell, &types[2]));
+    OK(packwright_hindexed_block(0, 3, NULL, cell, &types[3]));
+    OK(packwright_struct(0, NULL, NULL, NULL, &types[4]));
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(packwright_size(types[i]), 0);
+        packwright_type_free(types[i]);
+    }
+}
+
 static void extents_are_those_of_the_standard(void **state)
 {
     const int64_t lengths[] = {1, 3}, at[] = {0, 8}, starts[] = {1, 1}, sizes[] = {3, 4}, parts[] = {2, 2};
@@ -465,6 +481,7 @@ int main(void)
         cmocka_unit_test(array_constructors_name_the_argument),
         cmocka_unit_test(moves_name_the_argument),
         cmocka_unit_test(texts_say_where),
+        cmocka_unit_test(empty_lists_may_be_null),
         cmocka_unit_test(extents_are_those_of_the_standard),
         cmocka_unit_test(equal_types_have_one_hash),
         cmocka_unit_test(types_hold_what_they_need),

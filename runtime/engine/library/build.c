@@ -209,14 +209,6 @@ static void check_blocks(making *m, bool in_bytes, int64_t n, const int64_t *len
     check_displacements(m, in_bytes, n, displacements);
 }
 
-/* Stands in for a NULL list: callers may pass NULL for an empty list, the algebra does not take it. */
-static const int64_t none[1];
-
-static const int64_t *list_or_none(const int64_t *list)
-{
-    return list ? list : none;
-}
-
 static packwright_status indexed(bool in_bytes, int64_t n, const int64_t *blocklengths, const int64_t *displacements,
                                  const packwright_type *old, packwright_type **out)
 {
@@ -226,8 +218,6 @@ static packwright_status indexed(bool in_bytes, int64_t n, const int64_t *blockl
     check_ends(&m, old, out);
     if (!begin(&m, n, 0, 2))
         return m.status;
-    blocklengths = list_or_none(blocklengths);
-    displacements = list_or_none(displacements);
     return end_one(&m,
                    in_bytes ? pw_dt_hindexed(&m.b, n, blocklengths, displacements, old->dt)
                             : pw_dt_indexed(&m.b, n, blocklengths, displacements, old->dt),
@@ -257,7 +247,6 @@ static packwright_status indexed_block(bool in_bytes, int64_t n, int64_t blockle
     check_ends(&m, old, out);
     if (!begin(&m, n, 0, 1))
         return m.status;
-    displacements = list_or_none(displacements);
     return end_one(&m,
                    in_bytes ? pw_dt_hindexed_block(&m.b, n, blocklength, displacements, old->dt)
                             : pw_dt_indexed_block(&m.b, n, blocklength, displacements, old->dt),
@@ -304,8 +293,7 @@ packwright_status packwright_struct(int64_t n, const int64_t *blocklengths, cons
     }
     for (int64_t i = 0; i < n; i++)
         parts[i] = olds[i]->dt;
-    return end(&m, pw_dt_struct(&m.b, n, list_or_none(blocklengths), list_or_none(displacements_bytes), parts), n, olds,
-               out);
+    return end(&m, pw_dt_struct(&m.b, n, blocklengths, displacements_bytes, parts), n, olds, out);
 }
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
