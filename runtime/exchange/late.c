@@ -1,4 +1,6 @@
-/* A late read is over when the reader's signal has reached the value in the sender's offer, or the reader has ended.
+/*
+ * Purpose: tells senders when late reads are over. Data: none; what both sides say lies in their segments. Invariant: a
+ * late read is over when the reader's signal has reached the value in the sender's offer, or the reader has ended.
  */
 #include "runtime/exchange/late.h"
 

@@ -1,4 +1,7 @@
-/* What MPI says of a type, asked once however many questions are answered by it. */
+/*
+ * Purpose: what MPI says of a type, asked once however many questions are answered by it. Data: none but the glance.
+ * Invariant: what has been read is freed by pw_glance_end, and nothing else frees it.
+ */
 #include "runtime/mpi/types/internal.h"
 
 void pw_glance_begin(pw_glance *g, MPI_Datatype type)
