@@ -5,6 +5,7 @@
 #ifndef PW_RUNTIME_BUFFER_H
 #define PW_RUNTIME_BUFFER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pw_gpu;
@@ -31,5 +32,10 @@ typedef struct pw_buffer {
     int64_t count;            /* objects */
     int64_t bytes;            /* the length of the packed form of all objects */
 } pw_buffer;
+
+static inline bool pw_buffer_is_on_device(const pw_buffer *b)
+{
+    return b->place.kind == PW_PLACE_DEVICE;
+}
 
 #endif

@@ -20,11 +20,6 @@ enum {
     THROUGH_PINNED = 1 << 20
 };
 
-static bool is_on_gpu(const pw_move *m)
-{
-    return m->to.place.kind == PW_PLACE_DEVICE;
-}
-
 bool pw_move_is_possible(const pw_buffer *from, const pw_buffer *to)
 {
     return from->bytes == to->bytes && from->place.kind == to->place.kind && from->place.kind != PW_PLACE_UNKNOWN &&
@@ -46,7 +41,7 @@ bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to)
     *m = (pw_move){.from = *from, .to = *to};
     if (!join(from, to, &m->joined)) {
         m->joined.layout = NULL;
-        if (!is_on_gpu(m) && !pw_view_is_dense(from) && !pw_view_is_dense(to))
+        if (!pw_buffer_is_on_device(&m->to) && !pw_view_is_dense(from) && !pw_view_is_dense(to))
             return false;
     }
     if (from->layout)
@@ -158,7 +153,7 @@ void pw_move_begin(pw_move *m)
 {
     pw_gpu_order order;
 
-    if (!is_on_gpu(m) || m->under_way || !pw_move_as_one(m, &order))
+    if (!pw_buffer_is_on_device(&m->to) || m->under_way || !pw_move_as_one(m, &order))
         return;
     order.ahead = true;
     m->under_way = pw_gpu_begin(&order);
@@ -208,7 +203,7 @@ static void move_on_host(const pw_buffer *from, const pw_buffer *to, const pw_jo
 
 pw_status pw_move_finish(pw_move *m)
 {
-    if (is_on_gpu(m))
+    if (pw_buffer_is_on_device(&m->to))
         return move_on_gpu(m);
     move_on_host(&m->from, &m->to, m->joined.layout ? &m->joined : NULL);
     return PW_OK;
@@ -230,7 +225,7 @@ static pw_status move_within(const pw_buffer *from, const pw_buffer *to, const p
 {
     pw_move m = {.from = *from, .to = *to};
 
-    if (!is_on_gpu(&m)) {
+    if (!pw_buffer_is_on_device(to)) {
         move_on_host(from, to, joined);
         return PW_OK;
     }
@@ -255,7 +250,7 @@ static pw_status move_pinned(const pw_buffer *view, pw_direction direction, cons
 {
     const pw_buffer dense = {.base = block->host, .count = 1, .bytes = view->bytes};
 
-    if (view->place.kind == PW_PLACE_DEVICE)
+    if (pw_buffer_is_on_device(view))
         return move_to_host(view, direction, pw_gpu_packed_in(block));
     move_on_host(direction == PW_PACK ? view : &dense, direction == PW_PACK ? &dense : view, NULL);
     return PW_OK;
@@ -263,7 +258,7 @@ static pw_status move_pinned(const pw_buffer *view, pw_direction direction, cons
 
 static pw_status move_through_pinned(const pw_buffer *from, const pw_buffer *to)
 {
-    pw_gpu *gpu = to->place.kind == PW_PLACE_DEVICE ? to->place.gpu : from->place.gpu;
+    pw_gpu *gpu = pw_buffer_is_on_device(to) ? to->place.gpu : from->place.gpu;
     pw_gpu_block *block = NULL;
     pw_status status = pw_gpu_take(gpu, PW_GPU_PINNED_MEMORY, to->bytes, &block);
 
@@ -291,7 +286,7 @@ static pw_cu_ptr mapped(const pw_gpu *gpu, const void *memory)
 
 static pw_status move_between(const pw_buffer *from, const pw_buffer *to)
 {
-    bool packs = from->place.kind == PW_PLACE_DEVICE;
+    bool packs = pw_buffer_is_on_device(from);
     const pw_buffer *view = packs ? from : to, *other = packs ? to : from;
     bool is_host = other->place.kind == PW_PLACE_HOST && pw_view_is_dense(other);
     pw_gpu_packed packed = {.host = pw_view_first(other)};

@@ -114,7 +114,7 @@ void pw_block_staging_expect(pw_block_staging *b)
 /* Each block of GPU memory that is exchanged may be read late by its receiver. */
 static void announce(pw_block_staging *b)
 {
-    bool late = b->whole.once && b->whole.channel && b->whole.buffer.place.kind == PW_PLACE_DEVICE;
+    bool late = b->whole.once && b->whole.channel && pw_buffer_is_on_device(&b->whole.buffer);
     pw_run *runs = pw_block_staging_runs(b);
 
     pw_staging_announce(&b->whole);

@@ -41,11 +41,6 @@ static bool may_stay(const pw_side *side)
     return is_typed(side) && side->displs.wide;
 }
 
-static bool is_device(const pw_message *m)
-{
-    return m->buffer.place.kind == PW_PLACE_DEVICE;
-}
-
 static int64_t extent_of(const pw_entry *entry)
 {
     return entry->layout ? entry->layout->extent : entry->size;
@@ -170,7 +165,7 @@ static bool make_room(tally *t, int blocks)
 /* Buffers stay where they are during the call, so blocks in the allocation of this one need no more questions. */
 static void hold(tally *t, const known *k)
 {
-    t->holds = k->how == IS_STAGED && is_device(&k->m) && pw_memory_hold(&k->m.buffer);
+    t->holds = k->how == IS_STAGED && pw_buffer_is_on_device(&k->m.buffer) && pw_memory_hold(&k->m.buffer);
 }
 
 /* Looks at all blocks, also if some cannot be staged. `is_joined`: the first is known. */
@@ -231,7 +226,7 @@ static bool join_blocks(pw_side *side, known *k)
     if (side->form != PW_SIDE_EQUAL || side->own >= 0 || side->absent)
         return false;
     k->how = handling_of(side, 0, &k->m);
-    if (k->how != IS_STAGED || may_expect(side, is_device(&k->m)) ||
+    if (k->how != IS_STAGED || may_expect(side, pw_buffer_is_on_device(&k->m.buffer)) ||
         __builtin_mul_overflow(b->count, (MPI_Count)side->blocks, &count) ||
         __builtin_mul_overflow(b->bytes, (int64_t)side->blocks, &bytes))
         return false;
@@ -321,7 +316,7 @@ static bool keep_bytes(pw_block_staging *b, const pw_side *side, const stand_in 
  * MPI cannot touch them get a staging buffer in host memory, which the CPU and every GPU can use. */
 static bool can_be_part(const pw_block_staging *b, const pw_message *m, bool *by_cpu)
 {
-    bool device = is_device(m), among_devices = b->whole.buffer.place.kind == PW_PLACE_DEVICE;
+    bool device = pw_buffer_is_on_device(&m->buffer), among_devices = pw_buffer_is_on_device(&b->whole.buffer);
 
     *by_cpu = !device && (among_devices || !m->entry->layout);
     if (device != among_devices || (device && m->buffer.place.gpu != b->whole.buffer.place.gpu))
@@ -435,7 +430,7 @@ static pw_status open_blocks(pw_block_staging *b, pw_side *side, tally *t)
         status = take_whole(b, side, t, is_typed(side) ? t->staged : side->blocks);
     if (status != PW_OK)
         return status;
-    b->is_apart = may_expect(side, b->whole.buffer.place.kind == PW_PLACE_DEVICE);
+    b->is_apart = may_expect(side, pw_buffer_is_on_device(&b->whole.buffer));
     if (!take_arrays(b, &joined, t, &s) || !place_blocks(b, &joined, t, &s) ||
         (!is_typed(side) && !pw_dense_type_get(t->leading->m.entry->size, &dense)))
         return PW_ERR_NOMEM;

@@ -47,21 +47,16 @@ static int find_pairs(const pw_collective *c, pair *pairs)
 
 /* ---- can they be copied ------------------------------------------------------------------------------------------ */
 
-static bool is_on_device(const pw_message *m)
-{
-    return m->buffer.place.kind == PW_PLACE_DEVICE;
-}
-
 static bool describe(const pw_side *side, int i, pw_message *m)
 {
     return pw_block_describe(side, i, m) &&
-           (is_on_device(m) || m->buffer.bytes >= pw_self_least() || pw_joining_is_forced());
+           (pw_buffer_is_on_device(&m->buffer) || m->buffer.bytes >= pw_self_least() || pw_joining_is_forced());
 }
 
 /* MPI copies contiguous host memory as well. */
 static bool can_copy(const pw_message *from, const pw_message *to)
 {
-    return (from->buffer.layout || to->buffer.layout || is_on_device(from)) &&
+    return (from->buffer.layout || to->buffer.layout || pw_buffer_is_on_device(&from->buffer)) &&
            pw_move_is_possible(&from->buffer, &to->buffer);
 }
 
@@ -70,7 +65,7 @@ static bool gains(const pw_message *from, const pw_message *to)
 {
     pw_site *site;
 
-    if (is_on_device(from))
+    if (pw_buffer_is_on_device(&from->buffer))
         return !pw_joining_is_barred();
     return pw_message_is_joined(from, to, &site);
 }
