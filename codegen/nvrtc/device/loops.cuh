@@ -253,9 +253,9 @@ template <class P> PW_FN void pw_finish(const P &p, pw_u32 block, pw_u32 grid)
         PW_FENCE_GPU();
         const pw_u64 count = p.ends->count + 1;
         if (grid == 1 || PW_ARRIVE(&p.ends->arrivals, grid - 1) == grid - 1) {
-            p.ends->count = count;
             PW_FENCE();
             *p.flag = count;
+            p.ends->count = count;
         }
     }
 }
