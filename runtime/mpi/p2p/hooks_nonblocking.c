@@ -252,7 +252,8 @@ static pw_verdict launched(transfer *t, const MPI_Request *request, int rc)
 /*
  * A start chooses its way as the nonblocking call would that sends or receives the message. The program holds a
  * persistent request of MPI for its own buffer and type. MPI starts it if the message is left to MPI; otherwise the
- * bytes are sent or received by a nonblocking call, whose request stands in. What is staged stays so between starts.
+ * bytes are sent or received by a nonblocking call, whose request stands in. What is staged stays so between starts,
+ * unless it is for one message.
  */
 
 /* Makes a persistent operation. NULL: all starts are left to MPI. */
@@ -288,7 +289,7 @@ static bool choose(pw_pending *p)
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
     p->left = NULL;
-    if (p->comm != MPI_COMM_NULL && pw_staging_again(s)) {
+    if (p->comm != MPI_COMM_NULL && !s->single && pw_staging_again(s)) {
         p->left = pw_staging_is_open(s) ? NULL : s->site;
         return !p->left;
     }
@@ -297,7 +298,7 @@ static bool choose(pw_pending *p)
     if (p->comm == MPI_COMM_NULL)
         return false;
     pw_p2p_stage(s, PW_CALL_NONBLOCKING, p->ops->receives ? PW_RECV : PW_SEND, t->entry, t->buf, t->count, t->peer,
-                 p->comm, false);
+                 p->comm, !p->ops->receives && t->send != pw_call_Ibsend);
     follow(t, s);
     if (p->ops->receives) {
         set_up(t, t->entry);

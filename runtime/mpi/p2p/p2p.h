@@ -22,7 +22,7 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
 }
 
 /* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then.
- * `once`: the buffer is sent once, and MPI does not copy it in the call (MPI_Bsend does). */
+ * `once`: as pw_message.once (MPI_Bsend copies). */
 static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
                                 MPI_Count count, int peer, MPI_Comm comm, bool once)
 {

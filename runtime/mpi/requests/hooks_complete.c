@@ -2,6 +2,7 @@
  * The hooks of calls on single requests: completion, start, free. Requests without a pending operation go to MPI with
  * the caller's own arguments.
  */
+#include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
 #include "runtime/mpi/requests/loopback.h"
@@ -165,11 +166,13 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     for (int i = 0; i < count; i++)
         if (b.ops[i] && b.ops[i]->ops->receives)
             note(pw_pending_prepare(b.ops[i]), rc);
+    pw_gpu_show_together(true);
     for (int i = 0; i < count; i++)
         if (b.ops[i] && !b.ops[i]->ops->receives) {
             pw_batch_begin(&b, i, count, NULL, NULL, &next);
             note(pw_pending_prepare(b.ops[i]), rc);
         }
+    pw_gpu_show_together(false);
     if (*rc == MPI_SUCCESS)
         *rc = start_prepared(&b);
     for (int i = 0; i < count; i++)

@@ -128,6 +128,7 @@ static pw_status take_stand_in(pw_staging *s)
     }
     s->own = (void *)(intptr_t)number;
     s->data = pw_direct_data(number);
+    s->single = is_on_device(&s->buffer);
     return PW_OK;
 }
 

@@ -70,6 +70,7 @@ static pw_status gpu_take(pw_staging *s)
     if (status == PW_OK) {
         s->own = block;
         s->data = base_of(block);
+        s->single = pw_gpu_is_lazy(block);
         return PW_OK;
     }
     pw_warn_once("no memory for staging of %s memory on GPU %d (%s); slower paths are taken",

@@ -41,7 +41,7 @@ typedef struct pw_message {
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction; of blocks that are exchanged, those of one communicator. 0: not known */
     uint16_t variant; /* tells messages of one kind apart that MPIs treat differently: any number below 1 << 13 */
-    bool once;        /* it is sent once, and MPI does not copy it in the call */
+    bool once;        /* its staging may be for one message, and MPI does not copy it in the call */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
                                     (pw_net_transports); NULL: any other message */
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
@@ -64,6 +64,7 @@ typedef struct pw_staging {
     pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
     pw_role role : 8;
     bool once : 1;       /* pw_message.once */
+    bool single : 1;     /* it is for one message: the next one of a persistent operation is staged anew */
     bool awaited : 1;    /* it may be sent again, and calls that complete it wait for late reads (`await`) */
     bool announced : 1;  /* other processes know of it (pw_staging_announce) */
     bool replicated : 1; /* it was announced with a replica, to which it is packed, too */

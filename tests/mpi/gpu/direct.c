@@ -263,7 +263,7 @@ static long start_again(side *s, MPI_Comm comm, bool persistent_send, const char
     return before;
 }
 
-/* A persistent receive takes messages directly. What a persistent send sends is packed. */
+/* A persistent receive takes messages directly, and those of a persistent send. */
 static void persistent(void)
 {
     side s = make_side(1 + rank);
@@ -272,9 +272,55 @@ static void persistent(void)
 
     CHECK(!counted || n == (rank == 1), "to a persistent receive: rank %d has begun %ld works", rank, n);
     n = start_again(&s, comm, true, "from a persistent send");
-    CHECK(!counted || n >= 1, "from a persistent send: rank %d has begun no work", rank);
+    CHECK(!counted || n == (rank == 1), "from a persistent send: rank %d has begun %ld works", rank, n);
     MPI_Comm_free(&comm);
     free_side(&s);
+}
+
+/* Persistent sends that are started by one call wait once for what the program has put into the default stream. */
+static void started_together(void)
+{
+    MPI_Request requests[FLIGHT];
+    MPI_Status statuses[FLIGHT];
+    side s[FLIGHT];
+    MPI_Comm comm;
+
+    for (int i = 0; i < FLIGHT; i++)
+        s[i] = make_side(1 + (i + rank) % 2);
+    comm = proven(&s[0], "started together");
+    for (int i = 0; i < FLIGHT; i++) {
+        if (rank == 0)
+            MPI_Send_init(s[i].gpu.at, s[i].count, s[i].type, 1, i, comm, &requests[i]);
+        else
+            MPI_Recv_init(s[i].gpu.at, s[i].count, s[i].type, 0, i, comm, &requests[i]);
+    }
+    for (unsigned round = 0; round < 20; round += 10) {
+        long waits;
+
+        for (int i = 0; i < FLIGHT; i++) {
+            if (rank == 0)
+                put(&s[i], 50 + round + (unsigned)i);
+            else
+                fill(&s[i], 9);
+        }
+        waits = counted ? gpu_calls("cuStreamSynchronize") : 0;
+        MPI_Startall(FLIGHT, requests);
+        if (counted && rank == 0)
+            CHECK(gpu_calls("cuStreamSynchronize") == waits + 1, "%d sends started together have waited %ld times",
+                  FLIGHT, gpu_calls("cuStreamSynchronize") - waits);
+        MPI_Waitall(FLIGHT, requests, statuses);
+        for (int i = 0; i < FLIGHT; i++) {
+            if (rank == 0)
+                fill(&s[i], 78);
+            else
+                judge(&s[i], 50 + round + (unsigned)i, s[i].count, "started together");
+        }
+    }
+    for (int i = 0; i < FLIGHT; i++) {
+        MPI_Request_free(&requests[i]);
+        free_side(&s[i]);
+    }
+    MPI_Comm_free(&comm);
 }
 
 /* The source is freed after each message, and its addresses are those of the next one. */
@@ -449,6 +495,7 @@ static void run(void)
     in_flight();
     by_testsome();
     persistent();
+    started_together();
     reallocated();
     unopened();
     being_filled();
