@@ -98,7 +98,9 @@ static pw_status move_runs(pw_block_staging *b, unsigned use)
 
 static bool may_be_read(const pw_run *run, unsigned use)
 {
-    return !run->by_cpu && run->use == use && run->part.buffer.bytes >= PW_LEAST_READ;
+    const int64_t least = PW_MPI_IS_OPEN_MPI ? PW_LEAST_READ : 16 << 10; /* MPICH copies shorter blocks */
+
+    return !run->by_cpu && run->use == use && run->part.buffer.bytes >= least;
 }
 
 /* Blocks of more than the pool expects are copied by MPI. */
