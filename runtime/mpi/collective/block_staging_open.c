@@ -9,6 +9,7 @@
  */
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/memory/view.h"
 #include "runtime/mpi/collective/block_staging.h"
 #include "runtime/mpi/collective/dense_type.h"
 #include "runtime/mpi/strategy/mpich_split.h"
@@ -95,6 +96,15 @@ typedef struct known {
     pw_message m;
 } known;
 
+/* Whether the memory from `first` on is certainly of the same kind as a buffer: the host's, or the same allocation. */
+static bool lies_alike(const pw_buffer *b, const void *first)
+{
+    unsigned held = b->place.kind == PW_PLACE_DEVICE ? pw_memory_held(first) : 0;
+
+    return b->place.kind == PW_PLACE_HOST ? pw_memory_is_known_host(first)
+                                          : held != 0 && held == pw_memory_held(pw_view_first(b));
+}
+
 /* Returns whether what is known about a block with message `m` holds for block i behind it: always with one type for
  * all; else, where neighbours get the same number of objects of the same type out of the same memory. */
 static bool is_as_before(const pw_side *side, int i, const pw_message *m)
@@ -103,8 +113,7 @@ static bool is_as_before(const pw_side *side, int i, const pw_message *m)
         return false;
     return !is_typed(side) ||
            (side->types[i] == side->types[i - 1] && pw_count_at(side->counts, i) == m->buffer.count &&
-            m->buffer.place.kind == PW_PLACE_HOST &&
-            pw_memory_is_known_host((char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest));
+            lies_alike(&m->buffer, (char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest));
 }
 
 /* Finds out about block i. `before`: what is known about a staged block before it; NULL: nothing. */
