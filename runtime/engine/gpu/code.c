@@ -78,30 +78,23 @@ static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
     return cache;
 }
 
-static void open_tier0(pw_gpu_code *code)
+/* Makes a kernel known to the cache, whose name is all of its shape. NULL: there is no cache, or no memory. */
+static pw_kernel *kernel_named(const pw_gpu_code *code, pw_shape *name)
 {
-    pw_shape *shape = pw_gpu_tier0_shape();
+    pw_kernel *kernel = name && code->cache ? pw_cache_kernel(code->cache, name) : NULL;
 
-    if (!shape || !code->cache || pw_gpu_tier0_create(&code->tier0, NULL) != PW_OK) {
-        pw_shape_unref(shape);
-        return;
-    }
-    code->tier0_kernel = pw_cache_kernel(code->cache, shape);
-    pw_shape_unref(shape);
-    if (!code->tier0_kernel)
-        return;
-    if (code->mode != PW_JIT_SYNC)
-        pw_cache_request(code->cache, code->tier0_kernel, PW_WANT_COMPILE);
+    pw_shape_unref(name);
+    return kernel;
 }
 
-/* Makes the kernel for fused moves known to the cache; it is compiled only once there are several moves. */
-static void open_fused(pw_gpu_code *code)
+/* The kernel for fused moves is compiled only once there are several moves. */
+static void open_kernels(pw_gpu_code *code)
 {
-    pw_shape *shape = pw_gpu_fused_shape();
-
-    if (shape && code->cache)
-        code->fused_kernel = pw_cache_kernel(code->cache, shape);
-    pw_shape_unref(shape);
+    if (code->cache && pw_gpu_tier0_create(&code->tier0, NULL) == PW_OK)
+        code->tier0_kernel = kernel_named(code, pw_gpu_tier0_shape());
+    if (code->tier0_kernel && code->mode != PW_JIT_SYNC)
+        pw_cache_request(code->cache, code->tier0_kernel, PW_WANT_COMPILE);
+    code->fused_kernel = kernel_named(code, pw_gpu_fused_shape());
 }
 
 pw_gpu_code *pw_gpu_code_of(int major, int minor)
@@ -116,8 +109,7 @@ pw_gpu_code *pw_gpu_code_of(int major, int minor)
         code->major = major;
         code->minor = minor;
         code->cache = open_cache(major, minor, code);
-        open_tier0(code);
-        open_fused(code);
+        open_kernels(code);
         code->next = codes.first;
         codes.first = code;
     }
