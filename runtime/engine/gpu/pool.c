@@ -6,7 +6,6 @@
 
 #include "base/thread.h"
 #include "runtime/engine/gpu/graph.h"
-#include "runtime/engine/gpu/signal.h"
 #include "runtime/engine/memory/idle.h"
 #include "runtime/engine/memory/source.h"
 

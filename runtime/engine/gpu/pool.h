@@ -58,7 +58,7 @@ typedef struct pw_gpu_graph {
 typedef struct pw_gpu_lane {
     pw_gpu *gpu;
     void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
-    int signal;             /* of this process (signal.h), which the flag is; -1: it is none */
+    int signal;             /* of this process (signal.c), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_wait waits for the stream */
     pw_cu_ptr flag_device, ends; /* `ends`: a pw_gpu_ends */
     uint64_t value;              /* what the last launch with a flag writes there */
@@ -99,5 +99,17 @@ pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);
 /* The same for work whose beginning has returned `begun`, and returns what became of it. After a failure, too, all work
  * must end before its memory is given back. */
 pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun);
+
+/* ---- signal.c -----------------------------------------------------------------------------------------------------
+ */
+
+/* Signals: words that other processes watch (runtime/engine/memory/source.h), which kernels write when they are done.
+ * The first context that asks for one has all of them. */
+
+/* Takes a signal, and returns its number. The context of `gpu` must be current. -1: all are taken, another context has
+ * them, there are no such words, or the driver does not register them. */
+int pw_gpu_signal_take(const pw_gpu *gpu, _Atomic uint64_t **word, pw_cu_ptr *device);
+/* Gives it back. No launch may write it any longer. */
+void pw_gpu_signal_give(int number);
 
 #endif

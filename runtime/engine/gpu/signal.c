@@ -2,8 +2,7 @@
  * Which words of the shared source are taken as signals. One context registers their pages with the driver, so that its
  * kernels write them; it has them until it is closed.
  */
-#include "runtime/engine/gpu/signal.h"
-
+#include "runtime/engine/gpu/pool.h"
 #include "runtime/engine/memory/source.h"
 
 /* The singleton, guarded by the lock. */
