@@ -52,11 +52,6 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-static void enter(pw_memory_world world)
-{
-    atomic_store(&pw_memory_now, world);
-}
-
 /*
  * To be called when the driver is mapped. Network libraries map it for themselves, also in programs that never use a
  * GPU: as long as it is not initialised, no address is a GPU's.
@@ -67,7 +62,7 @@ static void look_at_cuda(void)
 
     atomic_store(&cuda_sleeps, sleeps);
     if (!sleeps)
-        enter(pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
+        atomic_store(&pw_memory_now, pw_cu_find() ? PW_MEMORY_ASK_CUDA : PW_MEMORY_UNKNOWN);
 }
 
 /*
@@ -82,7 +77,7 @@ static void look(void)
     dl_iterate_phdr(look_at_object, &found);
     if (found.other) {
         pw_log(PW_LOG_INFO, "a GPU runtime other than CUDA is in the process: buffers are left to MPI");
-        enter(PW_MEMORY_UNKNOWN);
+        atomic_store(&pw_memory_now, PW_MEMORY_UNKNOWN);
     } else if (found.cuda || atomic_load(&cuda_sleeps)) {
         look_at_cuda();
     }
