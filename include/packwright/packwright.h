@@ -196,8 +196,8 @@ typedef struct packwright_statistics {
     int64_t kernel_calls; /* of these calls, by a compiled kernel */
 } packwright_statistics;
 /* The uses of this type and of all that are equal to it, in this process. All zero unless packwright_options.statistics
- * or PACKWRIGHT_STATS is set. A copy counts as a pack of the one type and an unpack of the other, or as the
- * pieces that it is done in. */
+ * or PACKWRIGHT_STATS is set. A copy counts as a pack of the one type and an unpack of the other. What is moved in
+ * parts counts as the one call whose part begins with byte 0. */
 PACKWRIGHT_API packwright_status packwright_type_statistics(const packwright_type *type, packwright_statistics *out);
 
 /* ---- moves -------------------------------------------------------------------------------------- */

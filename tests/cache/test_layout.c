@@ -175,6 +175,23 @@ static void contiguous_needs_no_kernel(void **state)
 
 static unsigned char memory[1 << 16], packed[1 << 16];
 
+static void parts_count_as_one_call(void **state)
+{
+    pw_layout_engine *engine = layout_engine(*state, PW_JIT_SYNC, 0, false);
+    pw_layout *layout = layout_of(engine, VECTOR);
+
+    for (int64_t at = 0; at < 512; at += 64) {
+        pw_layout_pack_part(layout, memory, at, at + 64, packed + at);
+        pw_layout_unpack_part(layout, memory, at, at + 64, packed + at);
+    }
+    assert_int_equal(layout->stats.packs, 1);
+    assert_int_equal(layout->stats.unpacks, 1);
+    assert_in_range(layout->stats.tier1_calls, 0, 2);
+    assert_int_equal(layout->stats.bytes, 512 + 512);
+    pw_layout_unref(layout);
+    pw_layout_engine_destroy(engine);
+}
+
 static void sync_is_ready_at_once(void **state)
 {
     pw_layout_engine *engine = layout_engine(*state, PW_JIT_SYNC, 0, false);
@@ -346,6 +363,7 @@ int main(void)
         TEST(unreferenced_ones_are_bounded),
         TEST(many_spellings),
         TEST(contiguous_needs_no_kernel),
+        TEST(parts_count_as_one_call),
         TEST(sync_is_ready_at_once),
         TEST(off_never_compiles),
         TEST(async_warms_up),

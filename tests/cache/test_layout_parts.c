@@ -155,8 +155,8 @@ static void kernels_move_parts(void **state)
     static unsigned char memory[960000], packed[20000];
 
     assert_true(layout->parts);
-    pw_layout_pack_part(layout, memory, 1001, 19001, packed);
-    pw_layout_unpack_part(layout, memory, 1001, 19001, packed);
+    pw_layout_pack_part(layout, memory, 0, 19001, packed);
+    pw_layout_unpack_part(layout, memory, 0, 19001, packed);
     assert_int_equal(layout->stats.tier1_calls, 2);
     pw_layout_unref(layout);
     pw_layout_engine_destroy(engine);

@@ -79,8 +79,9 @@ static inline int64_t pw_layout_clock(const pw_layout_engine *engine)
 {
     return engine->timed ? pw_clock_ns() : 0;
 }
-/* Counts a move for the statistics, if uses are counted. */
-void pw_layout_note(pw_layout *layout, bool unpack, int64_t bytes, bool tier1, int64_t ns);
+/* Counts a move of bytes [first, last) for the statistics, if uses are counted. What is moved in parts is one call,
+ * that of the part which begins with byte 0. */
+void pw_layout_note(pw_layout *layout, bool unpack, int64_t first, int64_t last, bool tier1, int64_t ns);
 
 /* ---- memo.c -------------------------------------------------------------------------------------- */
 

@@ -72,8 +72,8 @@ void pw_layout_copy(const pw_joined *joined, const void *from, void *to, int64_t
     if (!engine->counted)
         return;
     ns = (pw_layout_clock(engine) - ns) / 2;
-    pw_layout_note(joined->from, false, bytes, tier1, ns);
-    pw_layout_note(joined->to, true, bytes, tier1, ns);
+    pw_layout_note(joined->from, false, 0, bytes, tier1, ns);
+    pw_layout_note(joined->to, true, 0, bytes, tier1, ns);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------- */

@@ -64,16 +64,15 @@ static bool move_objects(move m, int64_t count)
     return false;
 }
 
-void pw_layout_note(pw_layout *l, bool unpack, int64_t bytes, bool tier1, int64_t ns)
+void pw_layout_note(pw_layout *l, bool unpack, int64_t first, int64_t last, bool tier1, int64_t ns)
 {
     pw_layout_stats *s = &l->stats;
 
     if (!l->engine->counted)
         return;
-    atomic_fetch_add_explicit(unpack ? &s->unpacks : &s->packs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->bytes, bytes, memory_order_relaxed);
-    if (tier1)
-        atomic_fetch_add_explicit(&s->tier1_calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(unpack ? &s->unpacks : &s->packs, first == 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->bytes, last - first, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->tier1_calls, tier1 && first == 0, memory_order_relaxed);
     if (l->engine->timed)
         atomic_fetch_add_explicit(&s->nanoseconds, ns, memory_order_relaxed);
 }
@@ -83,7 +82,7 @@ static __attribute__((noinline)) void move_and_note(move m, int64_t count)
     int64_t begun = pw_layout_clock(m.layout->engine);
     bool tier1 = move_objects(m, count);
 
-    pw_layout_note(m.layout, m.unpack, count * m.layout->size, tier1, pw_layout_clock(m.layout->engine) - begun);
+    pw_layout_note(m.layout, m.unpack, 0, count * m.layout->size, tier1, pw_layout_clock(m.layout->engine) - begun);
 }
 
 /* Does all of pw_layout_pack and pw_layout_unpack. */
@@ -202,7 +201,7 @@ static void move_part(move m, int64_t first, int64_t last)
     objects = first < l->size ? 0 : first / l->size;
     advance(&m, objects, 0);
     tier1 = move_from(&m, first - objects * l->size, last - first);
-    pw_layout_note(l, m.unpack, last - first, tier1, pw_layout_clock(l->engine) - begun);
+    pw_layout_note(l, m.unpack, first, last, tier1, pw_layout_clock(l->engine) - begun);
 }
 
 void pw_layout_pack_part(pw_layout *layout, const void *mem, int64_t first, int64_t last, void *packed)
