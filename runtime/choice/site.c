@@ -42,11 +42,17 @@ int64_t pw_site_most(uint16_t size)
     return size < 4 ? size + 1 : (int64_t)(((uint64_t)(4 + size % 4) + 1) << (top - 2));
 }
 
-static uint64_t hash_of(const pw_site_key *k)
+/* The same for all ends of a message. */
+static uint64_t hash_of_ends(const pw_site_key *k)
 {
-    uint64_t rest = (uint64_t)k->size << 48 ^ (uint64_t)k->kind << 40 ^ (uint64_t)k->role << 32 ^ (uint32_t)k->place;
+    uint64_t rest = (uint64_t)k->size << 48 ^ (uint64_t)k->kind << 40 ^ (uint32_t)k->place;
 
     return (k->shape ^ rest * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static uint64_t hash_of(const pw_site_key *k)
+{
+    return hash_of_ends(k) + k->role * UINT64_C(0x94d049bb133111eb);
 }
 
 static bool same(const pw_site_key *a, const pw_site_key *b)
@@ -244,7 +250,7 @@ static bool find_window(pw_site *s, int64_t round)
 
     if (!s->trial.record) {
         uint64_t window = (uint64_t)s->trial.windows * UINT64_C(0xd6e8feb86659fd93);
-        pw_trial_record *record = pw_board_find(board, hash_of(&s->key) ^ window);
+        pw_trial_record *record = pw_board_find(board, hash_of_ends(&s->key) ^ window);
 
         s->nwith = 0;
         pw_trial_open(&s->trial, record);

@@ -28,7 +28,7 @@ typedef struct pw_site_key {
     uint64_t shape; /* any value that tells two shapes apart */
     uint16_t size;  /* from pw_site_size */
     uint8_t kind;   /* of call: any number */
-    uint8_t role;   /* a direction: any number */
+    uint8_t role;   /* an end of a message: any number; ends that differ in nothing else are judged together */
     int32_t place;  /* any number */
 } pw_site_key;
 

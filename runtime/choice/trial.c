@@ -67,7 +67,7 @@ static float time_of(const pw_trial_record *r, int slot)
     for (int i = 0; i < PW_TRIAL_TURNS; i++) {
         float mean = mean_of(sums[i]);
 
-        if (mean > 0 && 2 * count_of(sums[i]) >= most && (least == 0 || mean < least))
+        if (mean > 0 && 2 * count_of(sums[i]) > most && (least == 0 || mean < least))
             least = mean;
     }
     return least;

@@ -310,6 +310,25 @@ static void sites_that_meet_share_a_window(void **state)
     assert_true(a->trial.begin == PW_TRIAL_SECOND && b->trial.begin == PW_TRIAL_SECOND);
 }
 
+/* The ends of a message judge together, however differently their calls take: one that sends and soon returns, and one
+ * that waits for what the other has left to it. */
+static void ends_take_one_way(void **state)
+{
+    const double sends[] = {1e5, 6e4}, receives[] = {1e5, 2e5};
+    mock m = {.costs = {10000, 11000, -1}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key from = key(1, 1000), to = from;
+
+    (void)state;
+    to.role = 1;
+    for (int i = 0; i < 100; i++) {
+        int way = round_of(&from, &q, sends);
+
+        assert_int_equal(round_of(&to, &q, receives), way);
+        assert_true(i < PW_TRIAL_SECOND / 2 || i >= PW_TRIAL_SECOND - 1 || way == 0);
+    }
+}
+
 /* Windows come by rounds, not by uses, also where each round has many uses of a site. */
 static void many_uses_are_one_round(void **state)
 {
@@ -433,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
         cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
+        cmocka_unit_test_setup(ends_take_one_way, reset),
         cmocka_unit_test_setup(many_uses_are_one_round, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
         cmocka_unit_test_setup(a_full_round_goes_on, reset),

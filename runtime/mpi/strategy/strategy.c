@@ -14,6 +14,7 @@
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
@@ -135,20 +136,24 @@ static uint64_t shape_of(const pw_conditions *c)
                : 0;
 }
 
-enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * PLACES };
+enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * PLACES, FETCHED = INT_MIN };
 
-/* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. */
+/* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. What one
+ * kind of call sends between two processes the other kind may receive, so these are ends of one; gets are no other end
+ * of puts, nor reads of writes. */
 static pw_site_key key_of(const pw_asked *a)
 {
     const pw_message *m = a->message;
-    unsigned set = a->now.set;
+    unsigned set = a->now.set, later = m->kind == PW_CALL_NONBLOCKING;
 
     return (pw_site_key){.shape = m->to ? shape_of(&a->now) << 32 | shape_of(&a->to) : shape_of(&a->now),
                          .size = pw_site_size(m->cost_bytes),
-                         .kind = (uint8_t)m->kind,
-                         .role = (uint8_t)m->role,
+                         .kind = (uint8_t)(m->kind - later),
+                         .role = (uint8_t)(m->role + PW_SITE_LATER * later),
                          .place = (set & PW_IF_ON_DEVICE ? 1 + m->buffer.place.device : 0) +
-                                  (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) + VARIANT * m->variant};
+                                  (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
+                                  (m->kind > PW_CALL_NEIGHBOUR && m->role == PW_RECV ? FETCHED : 0) +
+                                  VARIANT * m->variant};
 }
 
 static pw_hash hash_of(const pw_message *m)

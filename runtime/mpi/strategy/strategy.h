@@ -146,6 +146,8 @@ bool pw_message_is_one_block(const pw_message *m);
 /* The MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers.
  */
 enum { PW_LEAST_READ = 2048 };
+/* Is added to the role of a site whose kind is PW_CALL_NONBLOCKING; in its key stands the kind before. */
+enum { PW_SITE_LATER = 4 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
 /* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was
