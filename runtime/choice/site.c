@@ -351,16 +351,6 @@ static pw_site **bucket_of(const pw_site_key *key)
     }
 }
 
-static pw_site *look_up(const pw_site_key *key)
-{
-    pw_site *s;
-
-    pthread_mutex_lock(&sites.lock);
-    s = *bucket_of(key);
-    pthread_mutex_unlock(&sites.lock);
-    return s;
-}
-
 /* Adds a record, and takes it over. Returns the record to use: another thread's if that was faster. NULL: there is no
  * room. */
 static pw_site *add(pw_site *mine)
@@ -382,20 +372,14 @@ static pw_site *add(pw_site *mine)
 /* Returns the record, and makes it if there is none; costs are asked for without the lock. NULL: there is no room. */
 static pw_site *find(const pw_site_key *key, const pw_site_question *q)
 {
-    pw_site *s = look_up(key);
+    pw_site *s;
 
-    if (s)
-        return s;
-    s = create(key, q);
-    return s ? add(s) : NULL;
-}
-
-/* Counts a use. Threads may lose some uses, which does no harm; an addition that loses none would take longer than all
- * the rest. */
-static void count(pw_site_cell *cell)
-{
-    atomic_store_explicit(&cell->uses, atomic_load_explicit(&cell->uses, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    pthread_mutex_lock(&sites.lock);
+    s = *bucket_of(key);
+    pthread_mutex_unlock(&sites.lock);
+    if (!s && (s = create(key, q)))
+        s = add(s);
+    return s;
 }
 
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
@@ -428,7 +412,9 @@ int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *no
     if (!s)
         return guess(q, costs);
     way = use(s, q, now, flight);
-    count(&s->cells[way]);
+    /* An addition that loses no use of another thread would take longer than all the rest. */
+    atomic_store_explicit(&s->cells[way].uses, atomic_load_explicit(&s->cells[way].uses, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     return way;
 }
 

@@ -155,13 +155,11 @@ static inline __attribute__((always_inline)) void pw_site_passes(pw_site *s, int
 /* Counts one use, and returns true, if the site takes `way` in it. */
 static inline __attribute__((always_inline)) bool pw_site_again(pw_site *s, int way)
 {
-    int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
+    bool keeps = pw_site_keeps(s, way, 1);
 
-    if (rounds >= atomic_load_explicit(&s->until, memory_order_relaxed) ||
-        atomic_load_explicit(&s->chosen, memory_order_relaxed) != way)
-        return false;
-    atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);
-    return true;
+    if (keeps)
+        pw_site_passes(s, 1);
+    return keeps;
 }
 
 /* Lets every site ask for its costs in its next use, since another way is forced from now on. */
