@@ -1,7 +1,8 @@
 /*
- * What a thread remembers of messages that were left to MPI must not outlive their types: a new type with the handle of
- * one that was freed is packed, as it is with any other handle, and so is a block whose type the program has put in the
- * place of another in the same array. A tool below sees what is sent.
+ * What a thread remembers of messages that were left to MPI must not outlive their types and requests: a new type with
+ * the handle of one that was freed is packed, as it is with any other handle, and so is a persistent message whose
+ * request has the handle of one that was freed, and a block whose type the program has put in the place of another in
+ * the same array. A tool below sees what is sent.
  */
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/count_collectives.h"
@@ -54,6 +55,44 @@ static void handles_are_reused(void)
     MPI_Type_free(&other);
 }
 
+/* Starts a persistent send, and returns how many sends by other requests stand in for it. */
+static long started(MPI_Request *request, MPI_Datatype type)
+{
+    long before = count_isend;
+
+    if (rank == 0) {
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(in, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return count_isend - before;
+}
+
+static void requests_are_reused(void)
+{
+    MPI_Datatype few = every_other(SHORT), many = every_other(LONG);
+    MPI_Request request = MPI_REQUEST_NULL, freed = MPI_REQUEST_NULL;
+
+    settle(few);
+    if (rank == 0)
+        MPI_Send_init(out, 1, few, 1, 0, MPI_COMM_WORLD, &request);
+    for (int i = 0; i < OFTEN; i++)
+        CHECK(started(&request, few) == 0, "a short persistent message was not left to MPI");
+    if (rank == 0) {
+        freed = request;
+        MPI_Request_free(&request);
+        MPI_Send_init(out, 1, many, 1, 0, MPI_COMM_WORLD, &request);
+        if (request != freed)
+            printf("no request was reused\n");
+    }
+    CHECK(started(&request, many) == (rank == 0), "a persistent message with the request of another was left to MPI");
+    if (rank == 0)
+        MPI_Request_free(&request);
+    MPI_Type_free(&few);
+    MPI_Type_free(&many);
+}
+
 static long gapped(const int *counts, const int *displs, const MPI_Datatype *types)
 {
     long before = count_gapped;
@@ -82,6 +121,7 @@ static void check_all(void)
     out = calloc(4 * LONG, sizeof *out);
     in = calloc(4 * LONG, sizeof *in);
     handles_are_reused();
+    requests_are_reused();
     arrays_are_refilled();
     free(out);
     free(in);

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-_Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+_Atomic long count_pack, count_unpack, count_send, count_isend, count_recv, count_commit;
 _Atomic(MPI_Datatype) count_sent_type;
 _Atomic(const void *) count_sent_from;
 _Atomic int count_put_objects, count_slow_put = -1;
@@ -30,6 +30,12 @@ int MPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest, int ta
     count_sent_type = datatype;
     count_sent_from = buf;
     return PMPI_Send(buf, count, datatype, dest, tag, comm);
+}
+
+int MPI_Isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    count_isend++;
+    return PMPI_Isend(buf, count, datatype, dest, tag, comm, request);
 }
 
 int MPI_Recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status)

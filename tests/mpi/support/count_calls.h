@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-extern _Atomic long count_pack, count_unpack, count_send, count_recv, count_commit;
+extern _Atomic long count_pack, count_unpack, count_send, count_isend, count_recv, count_commit;
 /* The arguments of the last send. */
 extern _Atomic(MPI_Datatype) count_sent_type;
 extern _Atomic(const void *) count_sent_from;
