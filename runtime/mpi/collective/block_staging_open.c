@@ -66,9 +66,10 @@ static bool is_plain(const pw_message *m)
            m->buffer.place.kind == PW_PLACE_HOST;
 }
 
-/* Decides about a block, and fills *m unless the block has no objects or is not used. */
+/* Decides about a block, and fills *m; the count is 0 if the block has no objects or is not used. */
 static handling handling_of(const pw_side *side, int i, pw_message *m)
 {
+    m->buffer.count = 0;
     if (pw_side_count(side, i) == 0 || !pw_side_use(side, i))
         return IN_PLACE;
     *m = (pw_message){.kind = side->kind,
@@ -116,7 +117,8 @@ static bool is_as_before(const pw_side *side, int i, const pw_message *m)
             lies_alike(&m->buffer, (char *)side->buf + pw_displ_at(side->displs, i) + m->entry->lowest));
 }
 
-/* Finds out about block i. `before`: what is known about a staged block before it; NULL: nothing. */
+/* Finds out about block i. `before`: what is known about the block before it, or with one type for all about a staged
+ * one; NULL: nothing. */
 static void find_out(const pw_side *side, int i, const known *before, known *k)
 {
     pw_buffer *b = &k->m.buffer;
@@ -193,7 +195,7 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
             find_out(side, i, before, k);
         if (i == 0 && is_typed(side) && side->blocks > 2)
             hold(t, k);
-        before = k->how == IS_STAGED ? k : is_typed(side) ? NULL : before;
+        before = k->how == IS_STAGED || is_typed(side) ? k : before;
         if (k->how == IS_IMPOSSIBLE)
             status = PW_ERR_UNSUPPORTED;
         if (k->how == IS_IMPOSSIBLE && !is_typed(side))
