@@ -203,7 +203,7 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
         return false;
     top = open_dir_at(AT_FDCWD, disk->dir, 0);
     if (top < 0) {
-        if (errno == ENOENT || errno == ENOTDIR)
+        if (errno == ENOENT)
             pw_diag_set(diag, PW_ERR_NOT_FOUND, "%s does not exist", disk->dir);
         else
             failed(disk->dir, "open", diag);

@@ -40,15 +40,16 @@ static void no_directory(void **state)
     assert_true(works_without_disk(*state, NULL, 0, ""));
 }
 
-static void below_a_file(void **state)
+static void a_file_and_below_it(void **state)
 {
     scene *s = *state;
     char path[128];
 
     snprintf(path, sizeof path, "%s/file", s->base);
     scene_write(path, "x", 1);
+    assert_true(works_without_disk(s, path, 1, "Not a directory"));
     strcat(path, "/cache");
-    assert_true(works_without_disk(s, path, 1, "cannot create"));
+    assert_true(works_without_disk(s, path, 1, "Not a directory"));
 }
 
 static void below_proc(void **state)
@@ -333,7 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(no_directory),
-        TEST(below_a_file),
+        TEST(a_file_and_below_it),
         TEST(below_proc),
         TEST(created_private),
         TEST(looking_leaves_no_trace),
