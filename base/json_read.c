@@ -29,7 +29,8 @@ static bool fail(reader *r, const char *why)
         col = *p == '\n' ? 1 : col + 1;
         line += *p == '\n';
     }
-    pw_diag_set(r->diag, PW_ERR_INVALID, "line %d, column %d: %s", line, col, why);
+    pw_diag_set(r->diag, PW_ERR_INVALID, "line %d, column %d: %s%s", line, col, why,
+                r->at == r->end ? "; the text ends here" : "");
     if (r->diag) {
         r->diag->line = line;
         r->diag->col = col;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 3 /* grows when a name of the data changes its meaning or goes */, MOST_TEXT = 320 };
+enum { MOST_TEXT = 320 };
 
 /* ---- types that were not freed ----------------------------------------------------------------------------------- */
 
@@ -305,7 +305,7 @@ void pw_report_put_data(FILE *out, const pw_report *report)
 
     pw_json_begin(&json, out);
     pw_json_open(&json, NULL, '{');
-    pw_json_int(&json, "format", FORMAT);
+    pw_json_int(&json, "format", PW_REPORT_FORMAT);
     pw_json_string(&json, "packwright", pw_data_text(report->run, "packwright"));
     pw_json_string(&json, "program", pw_data_text(report->run, "program"));
     pw_json_string(&json, "mpi", pw_data_text(report->run, "mpi"));

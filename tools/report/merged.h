@@ -4,6 +4,8 @@
 
 #include "tools/report/record.h"
 
+enum { PW_REPORT_FORMAT = 3 }; /* of the merged data; grows when a name changes its meaning or goes */
+
 /* What one rank did, over all its types. */
 typedef struct pw_stats_rank {
     int64_t rank;

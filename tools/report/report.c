@@ -45,8 +45,13 @@ static pw_status parse(const pw_source *source, const char *text, size_t size, f
     pw_diag diag = {.status = PW_ERR_NOMEM, .text = "out of memory"};
     pw_status status = arena ? pw_json_parse(text, size, arena, out, &diag) : PW_ERR_NOMEM;
 
+    diag.line = 0; /* the text says where */
     if (status == PW_OK && !pw_report_is_raw(*out) && !pw_json_member(*out, "by_rank", PW_JSON_ARRAY))
         status = pw_diag_set(&diag, PW_ERR_INVALID, "this is no report of a run (packwright run --report=FILE.json)");
+    if (status == PW_OK && pw_data_number(*out, "format") > PW_REPORT_FORMAT)
+        status =
+            pw_diag_set(&diag, PW_ERR_UNSUPPORTED, "a later Packwright has written this: format %g, and %d is known",
+                        pw_data_number(*out, "format"), PW_REPORT_FORMAT);
     if (status == PW_OK && it == TRACE && !pw_report_is_raw(*out))
         status =
             pw_diag_set(&diag, PW_ERR_INVALID, "these data are merged: a trace is made in the run (PACKWRIGHT_TRACE)");
