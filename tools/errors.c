@@ -7,27 +7,35 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Writes an error and `hint` at once: ranks that say the same do not write into each other's lines. */
+__attribute__((format(printf, 2, 0))) static void say(const char *command, const char *fmt, va_list ap,
+                                                      const char *hint)
+{
+    char text[4096];
+
+    vsnprintf(text, sizeof text, fmt, ap);
+    fprintf(stderr, "packwright %s: %s\n%s", command, text, hint);
+}
+
 bool pw_command_error(const char *command, const char *fmt, ...)
 {
     va_list ap;
 
-    fprintf(stderr, "packwright %s: ", command);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    say(command, fmt, ap, "");
     va_end(ap);
-    fputc('\n', stderr);
     return false;
 }
 
 int pw_usage_error(const pw_command *command, const char *fmt, ...)
 {
+    char hint[64];
     va_list ap;
 
-    fprintf(stderr, "packwright %s: ", command->name);
+    snprintf(hint, sizeof hint, "Try 'packwright help %s'.\n", command->name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    say(command->name, fmt, ap, hint);
     va_end(ap);
-    fprintf(stderr, "\nTry 'packwright help %s'.\n", command->name);
     return PW_EXIT_USAGE;
 }
 
