@@ -118,7 +118,7 @@ static bool read_file(const pw_plan_exchange *x, pw_plan_timed *out)
     bool first = false, ok;
 
     if (!in)
-        return pw_command_error("plan", "%s: %s", x->o->times, strerror(errno));
+        return pw_command_error("plan", "cannot read %s: %s", x->o->times, strerror(errno));
     ok = read_times(in, x, out, &first) && first;
     fclose(in);
     return ok || pw_command_error("plan", "%s has no times of these %d messages; --save=FILE keeps them", x->o->times,
