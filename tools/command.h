@@ -44,8 +44,8 @@ bool pw_command_error(const char *command, const char *fmt, ...) __attribute__((
 /* Reports a wrong command line on stderr ("packwright NAME: text") with a pointer to the help. Returns PW_EXIT_USAGE.
  */
 int pw_usage_error(const pw_command *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Reports a word that is none of `candidates`, which end with a NULL, and the closest of them. `what` says what kind of
- * word it is. Returns PW_EXIT_USAGE. */
+/* Reports a word that is none of `candidates`, which end with a NULL, and the one that it is close to, or all of them.
+ * `what` says what kind of word it is. Returns PW_EXIT_USAGE. */
 int pw_unknown_word(const pw_command *command, const char *what, const char *word, const char *const *candidates);
 /* Reports what is wrong with a word that the command did not take: an option without a value or with one too many, an
  * option that the help does not list, or a word that is no option. Returns PW_EXIT_USAGE. */

@@ -52,7 +52,14 @@ static int unknown(const pw_command *command, const char *what, const char *word
 
 int pw_unknown_word(const pw_command *command, const char *what, const char *word, const char *const *candidates)
 {
-    return unknown(command, what, word, strlen(word), "", pw_suggest(word, candidates));
+    const char *best = pw_suggest(word, candidates);
+    char all[1024] = "";
+
+    if (best)
+        return unknown(command, what, word, strlen(word), "", best);
+    for (; *candidates; candidates++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", *all ? "|" : "", *candidates);
+    return pw_usage_error(command, "unknown %s '%s': expected one of %s", what, word, all);
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
