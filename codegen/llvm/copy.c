@@ -3,11 +3,11 @@
  *
  * A loop of 64-byte steps to an aligned destination, with first and last steps that overlap: stores that straddle
  * cache lines would halve its speed. Steps use the target's vectors for long blocks (isa.copy_bytes): the source is
- * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. Kernels say
- * no symbol versions, so from glibc they get the oldest memcpy, which on Zen 4 takes twice as long within the
- * first-level cache and is as good as any beyond: it is called from PW_COPY_LIBRARY bytes on. Copies of that length to
- * the packed side use non-temporal stores in a call that moves more than the last-level cache holds (g->stream).
- * Shorter ones would be slower for it: each begins and ends with a line that is written in part.
+ * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. From
+ * PW_COPY_LIBRARY bytes on, the C library copies. It is asked for memmove: kernels say no symbol versions, so glibc
+ * would give them its oldest memcpy, which is not chosen by processor, and of memmove there is only one. Copies of that
+ * length to the packed side use non-temporal stores in a call that moves more than the last-level cache holds
+ * (g->stream). Shorter ones would be slower for it: each begins and ends with a line that is written in part.
  */
 #include "codegen/llvm/gen.h"
 
@@ -139,7 +139,7 @@ static void copy_library(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValu
         copy_stream(g, dst, src, n);
         pw_if_else(g, &f);
     }
-    LLVMBuildMemCpy(g->b, dst, 1, src, 1, n);
+    LLVMBuildMemMove(g->b, dst, 1, src, 1, n);
     if (g->stream)
         pw_if_close(g, &f);
 }
