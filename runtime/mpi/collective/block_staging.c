@@ -98,7 +98,7 @@ static pw_status move_runs(pw_block_staging *b, unsigned use)
 
 static bool may_be_read(const pw_run *run, unsigned use)
 {
-    const int64_t least = PW_MPI_IS_OPEN_MPI ? PW_LEAST_READ : 16 << 10; /* MPICH copies shorter blocks */
+    const int64_t least = PW_MPI_IS_OPEN_MPI ? PW_LEAST_READ : PW_LEAST_READ_BY_MPICH;
 
     return !run->by_cpu && run->use == use && run->part.buffer.bytes >= least;
 }

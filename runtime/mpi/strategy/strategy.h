@@ -145,7 +145,7 @@ bool pw_joining_is_barred(void);
 bool pw_message_is_one_block(const pw_message *m);
 /* The MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers.
  */
-enum { PW_LEAST_READ = 2048 };
+enum { PW_LEAST_READ = 2048, PW_LEAST_READ_BY_MPICH = 16 << 10 };
 /* Is added to the role of a site whose kind is PW_CALL_NONBLOCKING; in its key stands the kind before. */
 enum { PW_SITE_LATER = 4 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
