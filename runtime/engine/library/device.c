@@ -95,7 +95,7 @@ static pw_gpu *gpu_of(const side *from, const side *to)
 {
     const side *first = to->type ? to : from, *second = first == to ? from : to;
 
-    return first->view.place.kind == PW_PLACE_DEVICE ? first->view.place.gpu : second->view.place.gpu;
+    return pw_buffer_is_on_device(&first->view) ? first->view.place.gpu : second->view.place.gpu;
 }
 
 static packwright_status move_on_host(const side *from, const side *to)

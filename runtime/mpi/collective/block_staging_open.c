@@ -100,7 +100,7 @@ typedef struct known {
 /* Whether the memory from `first` on is certainly of the same kind as a buffer: the host's, or the same allocation. */
 static bool lies_alike(const pw_buffer *b, const void *first)
 {
-    unsigned held = b->place.kind == PW_PLACE_DEVICE ? pw_memory_held(first) : 0;
+    unsigned held = pw_buffer_is_on_device(b) ? pw_memory_held(first) : 0;
 
     return b->place.kind == PW_PLACE_HOST ? pw_memory_is_known_host(first)
                                           : held != 0 && held == pw_memory_held(pw_view_first(b));

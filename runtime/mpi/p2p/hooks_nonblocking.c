@@ -191,7 +191,7 @@ static const pw_pending_ops gpu_recv_ops = {.choose = choose,
 
 static bool is_on_device(const pw_staging *s)
 {
-    return pw_staging_is_open(s) && s->buffer.place.kind == PW_PLACE_DEVICE;
+    return pw_staging_is_open(s) && pw_buffer_is_on_device(&s->buffer);
 }
 
 /* Makes a transfer that takes over a staging buffer. NULL: there is no memory; the staging buffer is closed, and the

@@ -52,7 +52,7 @@ static inline pw_loopback_move *pw_p2p_to_self(const pw_entry *entry, const void
 {
     pw_message m = {.role = PW_SEND, .entry = entry, .buffer = {.base = (void *)buf, .count = count}};
 
-    if (entry && pw_message_describe(&m) && m.buffer.place.kind == PW_PLACE_DEVICE)
+    if (entry && pw_message_describe(&m) && pw_buffer_is_on_device(&m.buffer))
         return pw_loopback_send(comm, tag, may_move ? &m : NULL);
     pw_loopback_lose(comm);
     return NULL;

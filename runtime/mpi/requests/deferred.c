@@ -55,7 +55,7 @@ static bool is_seen(void)
 
 bool pw_deferred_can(const pw_staging *out)
 {
-    return out->buffer.place.kind == PW_PLACE_DEVICE && pw_env_bool(PW_ENV_GATHER) && is_seen() &&
+    return pw_buffer_is_on_device(&out->buffer) && pw_env_bool(PW_ENV_GATHER) && is_seen() &&
            pw_staging_is_fusable(out);
 }
 

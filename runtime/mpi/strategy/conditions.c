@@ -53,11 +53,6 @@ bool pw_message_is_one_block(const pw_message *m)
            layout->nest->hi - layout->nest->lo == m->buffer.bytes;
 }
 
-static bool is_on_device(const pw_message *m)
-{
-    return m->buffer.place.kind == PW_PLACE_DEVICE;
-}
-
 /* A message that is sent packed is contiguous to MPI, which may read a long one in the sender's process. That fails if
  * the system does not let processes of the node read each other's memory (runtime/exchange/sharing.h). */
 static bool may_be_read(const pw_message *m)
@@ -89,10 +84,10 @@ static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
 static unsigned set_of(const pw_message *m)
 {
     bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
-    unsigned set = when(m->entry->layout, PW_IF_LAYOUT) | when(m->kind <= PW_CALL_NONBLOCKING, PW_IF_BETWEEN_TWO) |
-                   when(m->role != PW_BOTH, PW_IF_ONE_WAY) | when(m->to, PW_IF_TO_ONESELF) |
-                   when(m->transports, PW_IF_FAR) |
-                   (is_on_device(m) ? in_gpu_memory(m, is_countable) : in_host_memory(m, is_countable));
+    unsigned set =
+        when(m->entry->layout, PW_IF_LAYOUT) | when(m->kind <= PW_CALL_NONBLOCKING, PW_IF_BETWEEN_TWO) |
+        when(m->role != PW_BOTH, PW_IF_ONE_WAY) | when(m->to, PW_IF_TO_ONESELF) | when(m->transports, PW_IF_FAR) |
+        (pw_buffer_is_on_device(&m->buffer) ? in_gpu_memory(m, is_countable) : in_host_memory(m, is_countable));
 
     return set | when(m->channel && pw_direct_serves(m, set), PW_IF_SHOWN);
 }
@@ -123,7 +118,7 @@ const pw_conditions *pw_ask_all(pw_asked *a)
     c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED);
     if (c->set & PW_IF_FAR)
         c->far_part = pw_model_remote_part(pw_model_now(), m->transports, m->buffer.bytes, c->shape.block);
-    if (is_on_device(m))
+    if (pw_buffer_is_on_device(&m->buffer))
         c->set |= when(c->set & PW_IF_SHOWN && pw_gpu_lazy_is_possible(), PW_IF_OPENED) |
                   when(m->entry->layout && pw_gpu_is_odd(m->entry->layout, m->buffer.bytes), PW_IF_ODD);
     return c;

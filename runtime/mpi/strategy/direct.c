@@ -37,11 +37,6 @@ void pw_direct_start(void)
         pw_xpmem_show();
 }
 
-static bool is_on_device(const pw_buffer *b)
-{
-    return b->place.kind == PW_PLACE_DEVICE;
-}
-
 int64_t pw_direct_least(void)
 {
     return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST;
@@ -51,12 +46,13 @@ static int64_t least(const pw_message *m)
 {
     int64_t alone = pw_direct_least();
 
-    return alone > 1 && is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS : alone;
+    return alone > 1 && pw_buffer_is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS
+                                                                                             : alone;
 }
 
 static int64_t most(const pw_message *m)
 {
-    return is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
+    return pw_buffer_is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
 }
 
 /* A message with a channel that is no exchange is one of a call between two processes. */
@@ -99,7 +95,7 @@ static bool serves_on_device(const pw_message *m, unsigned set)
 
 bool pw_direct_serves(const pw_message *m, unsigned set)
 {
-    return has_stand_in(m) && (is_on_device(&m->buffer) ? serves_on_device : serves_on_host)(m, set);
+    return has_stand_in(m) && (pw_buffer_is_on_device(&m->buffer) ? serves_on_device : serves_on_host)(m, set);
 }
 
 /* Receives are carried out by this one. */
@@ -122,13 +118,13 @@ static pw_status take_stand_in(pw_staging *s)
 
     if (number < 0)
         return PW_ERR_NOMEM;
-    if (is_on_device(&s->buffer) && !pw_gpu_show(number, &s->buffer)) {
+    if (pw_buffer_is_on_device(&s->buffer) && !pw_gpu_show(number, &s->buffer)) {
         pw_direct_give(number);
         return PW_ERR_UNSUPPORTED;
     }
     s->own = (void *)(intptr_t)number;
     s->data = pw_direct_data(number);
-    s->single = is_on_device(&s->buffer);
+    s->single = pw_buffer_is_on_device(&s->buffer);
     return PW_OK;
 }
 
@@ -146,7 +142,7 @@ static pw_status direct_pack(pw_staging *s)
 {
     const pw_direct_message message = {.objects = s->buffer};
 
-    if (is_on_device(&s->buffer))
+    if (pw_buffer_is_on_device(&s->buffer))
         return pw_gpu_show_begin(number_of(s));
     pw_direct_begin(number_of(s), &message);
     return PW_OK;
@@ -171,14 +167,14 @@ static bool direct_is_fusable(const pw_staging *s)
 {
     enum { MOST_TOGETHER = 1 << 20 };
 
-    return is_on_device(&s->buffer) && s->buffer.bytes <= MOST_TOGETHER;
+    return pw_buffer_is_on_device(&s->buffer) && s->buffer.bytes <= MOST_TOGETHER;
 }
 
 static void direct_give(pw_staging *s)
 {
     if (s->role == PW_RECV)
         packed->give(s);
-    else if (is_on_device(&s->buffer))
+    else if (pw_buffer_is_on_device(&s->buffer))
         pw_gpu_show_end(number_of(s));
     else
         pw_direct_give(number_of(s));

@@ -36,7 +36,7 @@ bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type)
 
 bool pw_mirror_is_needed(const pw_message *m)
 {
-    return m->buffer.place.kind == PW_PLACE_DEVICE && !pw_gpu_mpi_is_aware();
+    return pw_buffer_is_on_device(&m->buffer) && !pw_gpu_mpi_is_aware();
 }
 
 pw_status pw_operand_stage(pw_staging *s, const pw_message *m)
