@@ -49,11 +49,15 @@ static const pw_segment_text *add(const pw_layout *layout, const pw_segment_text
     if (n == PW_BOARD_TEXTS || (found && !block))
         return found;
     text = pw_layout_text(layout);
+    if (found && !text) {
+        pw_segment_give(block);
+        return found;
+    }
     bytes = text ? strlen(text) : 0;
     block = block ? block : take(bytes);
-    if (block && text)
+    if (block)
         memcpy(block, text, bytes);
-    board.texts[n] = (pw_segment_text){(uintptr_t)(text ? block : NULL), bytes, layout->hash.lo, layout->hash.hi};
+    board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
     atomic_store_explicit(&board.n, n + 1, memory_order_release);
     free(text);
     return &board.texts[n];
