@@ -100,11 +100,10 @@ pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);
  * must end before its memory is given back. */
 pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun);
 
-/* ---- signal.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- signal.c -------------------------------------------------------------------------------------------------- */
 
 /* Signals: words that other processes watch (runtime/engine/memory/source.h), which kernels write when they are done.
- * The first context that asks for one has all of them. */
+ * One context at a time has them, the first one that asks for one. These functions are thread safe. */
 
 /* Takes a signal, and returns its number. The context of `gpu` must be current. -1: all are taken, another context has
  * them, there are no such words, or the driver does not register them. */
