@@ -127,12 +127,17 @@ static PW_GATE_INLINE bool pw_gate_enter_deferring(void)
 /* Packs and starts all deferred sends (requests/deferred.c). */
 void pw_deferred_flush_slow(void);
 
+static inline void pw_deferred_flush(void)
+{
+    if (pw_gate_has_deferred())
+        pw_deferred_flush_slow();
+}
+
 static inline bool pw_gate_enter(void)
 {
     if (!pw_gate_enter_deferring())
         return false;
-    if (pw_gate_has_deferred())
-        pw_deferred_flush_slow();
+    pw_deferred_flush();
     return true;
 }
 
@@ -170,8 +175,7 @@ static inline bool pw_gate_enter_again(bool *within)
         return false;
     if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
         return false;
-    if (pw_gate_has_deferred())
-        pw_deferred_flush_slow();
+    pw_deferred_flush();
     return true;
 }
 

@@ -50,12 +50,6 @@ static inline void pw_deferred_poll(void)
         pw_deferred_poll_slow();
 }
 
-static inline void pw_deferred_flush(void)
-{
-    if (pw_gate_has_deferred())
-        pw_deferred_flush_slow();
-}
-
 /* MPI has ended: empties the queue. Its operations belong to the table (pw_pending_close). */
 void pw_deferred_close(void);
 
