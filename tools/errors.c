@@ -1,20 +1,24 @@
 /* Errors of commands: what is wrong with a command line, and what a command could not do. */
+#define _GNU_SOURCE /* vasprintf */
 #include "tools/command.h"
 
 #include "base/suggest.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Writes an error and `hint` at once: ranks that say the same do not write into each other's lines. */
 __attribute__((format(printf, 2, 0))) static void say(const char *command, const char *fmt, va_list ap,
                                                       const char *hint)
 {
-    char text[4096];
+    char *text;
 
-    vsnprintf(text, sizeof text, fmt, ap);
+    if (vasprintf(&text, fmt, ap) < 0)
+        return;
     fprintf(stderr, "packwright %s: %s\n%s", command, text, hint);
+    free(text);
 }
 
 bool pw_command_error(const char *command, const char *fmt, ...)
