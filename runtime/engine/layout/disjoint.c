@@ -42,12 +42,20 @@ static bool add_loop(comb *c, int64_t count, int64_t stride)
     return true;
 }
 
+/* Makes a comb of one block. Loops that it has not are not cleared: that would take longer than most answers. */
+static void begin(comb *c, uint64_t at, int64_t bytes)
+{
+    c->at = at;
+    c->bytes = bytes;
+    c->n = 0;
+}
+
 /* Makes a comb without blocks from the loops of a region. False: one of them has a table. */
 static bool loops_of(const side *s, const pw_region *r, comb *c)
 {
     int64_t objects = s->bytes / s->layout->size;
 
-    *c = (comb){.at = s->at + (uint64_t)r->mem_off};
+    begin(c, s->at + (uint64_t)r->mem_off, 0);
     if (s->layout->nest->object_outer && !add_loop(c, objects, s->layout->extent))
         return false;
     for (int i = 0; i < r->ndims; i++) {
@@ -135,7 +143,7 @@ static bool comb_at(const side *s, int n, comb *out)
     int i = 0;
 
     if (!s->layout) {
-        *out = (comb){.at = s->at, .bytes = s->bytes};
+        begin(out, s->at, s->bytes);
         return true;
     }
     for (; n >= s->layout->nest->regions[i].npieces; i++)
@@ -162,7 +170,7 @@ static bool bounds_of(const side *s, comb *out)
 {
     if (!s->layout)
         return comb_at(s, 0, out);
-    *out = (comb){.at = s->at + (uint64_t)s->layout->nest->lo, .bytes = s->layout->nest->hi - s->layout->nest->lo};
+    begin(out, s->at + (uint64_t)s->layout->nest->lo, s->layout->nest->hi - s->layout->nest->lo);
     return add_loop(out, s->bytes / s->layout->size, s->layout->extent);
 }
 
