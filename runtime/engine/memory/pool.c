@@ -57,6 +57,7 @@ static _Thread_local struct {
     int n[SIDES];
     cell *cells;
     int ncells;
+    bool ends; /* pw_thread_end_call has been told */
 } own;
 
 static void *allocate(pw_pool_side side, int class)
@@ -101,11 +102,18 @@ static void give_own(void)
         own.cells = next;
     }
     own.ncells = 0;
+    own.ends = false;
+}
+
+/* Whether what the thread keeps will be given when it ends. */
+static bool ends(void)
+{
+    return own.ends || (own.ends = pw_thread_end_call(give_own));
 }
 
 static bool keep_own(pw_pool_side side, void *buffer)
 {
-    if (own.n[side] == OWN || !pw_thread_end_call(give_own))
+    if (own.n[side] == OWN || !ends())
         return false;
     own.idle[side][own.n[side]++] = buffer;
     return true;
@@ -138,7 +146,7 @@ void pw_cell_give(void *given)
 
     if (!c)
         return;
-    if (own.ncells == CELLS || !pw_thread_end_call(give_own)) {
+    if (own.ncells == CELLS || !ends()) {
         free(c);
         return;
     }
