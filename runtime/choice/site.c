@@ -385,9 +385,13 @@ static pw_site *find(const pw_site_key *key, const pw_site_question *q)
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
-    bool due = pw_site_is_due(s);
+    bool tries = s->has_trial && q->rivals > 0, due = pw_site_is_due(s);
 
-    if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
+    if (tries && due && rounds < s->trial.begin) { /* pw_site_ask_all */
+        atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
+        due = false;
+    }
+    if (tries && (due || has_lead(now) || has_lead(flight)))
         return in_window(s, now, flight);
     if (due)
         return ask_again(s, q, rounds);

@@ -212,6 +212,29 @@ static void what_is_usual_has_one_slot(void **state)
     assert_true(s->cells[0].tried == 200000 && s->cells[1].tried == 100000);
 }
 
+/* What a trial has found outlasts ways that were forced for a while, and no window comes early for them. */
+static void a_trial_outlasts_questions(void **state)
+{
+    const double times[] = {300000, 200000, 100000};
+    mock m = {.costs = {10000, 11000, 12000}};
+    pw_site_question q = question(&m, -1, true);
+    pw_site_key k = key(1, 1000);
+    pw_site *s;
+
+    (void)state;
+    rounds_of_window(&k, &q, times, &s);
+    for (int i = 60; i < PW_TRIAL_SECOND - 1; i++) {
+        pw_round now = {.n = 0};
+
+        pw_site_ask_all();
+        assert_false(pw_site_again(s, 2));
+        assert_int_equal(pw_site_take(&k, &q, &now, NULL, &s), 2);
+        assert_null(now.lead);
+        assert_true(pw_site_is_due(s) || pw_site_keeps(s, 2, 1));
+    }
+    assert_int_equal(s->trial.windows, 1);
+}
+
 static double first_cost(void *arg, int way)
 {
     (void)arg;
@@ -448,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup(who_remembers_must_ask_again, reset),
         cmocka_unit_test_setup(a_trial_finds_the_best, reset),
         cmocka_unit_test_setup(what_is_usual_has_one_slot, reset),
+        cmocka_unit_test_setup(a_trial_outlasts_questions, reset),
         cmocka_unit_test_setup(a_dear_first_use_waits, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),

@@ -88,7 +88,6 @@ bool packwright_force_strategy(pw_strategy_id id)
     if (id < PW_STRATEGY_COUNT && table[id]->is_there && !table[id]->is_there())
         return false;
     chosen_by.forced = id;
-    chosen_by.trials = false;
     pw_site_ask_all();
     pw_gate_count_death(); /* what is remembered of messages no longer holds */
     return true;
@@ -140,7 +139,7 @@ enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * P
 
 /* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. What one
  * kind of call sends between two processes the other kind may receive, so these are ends of one; gets are no other end
- * of puts, nor reads of writes. */
+ * of puts, nor reads of writes. A way that is forced for a while leaves no trace in what trials have found. */
 static pw_site_key key_of(const pw_asked *a)
 {
     const pw_message *m = a->message;
@@ -148,7 +147,7 @@ static pw_site_key key_of(const pw_asked *a)
 
     return (pw_site_key){.shape = m->to ? shape_of(&a->now) << 32 | shape_of(&a->to) : shape_of(&a->now),
                          .size = pw_site_size(m->cost_bytes),
-                         .kind = (uint8_t)(m->kind - later),
+                         .kind = (uint8_t)(m->kind - later + PW_CALL_KINDS * chosen_by.forced),
                          .role = (uint8_t)(m->role + PW_SITE_LATER * later),
                          .place = (set & PW_IF_ON_DEVICE ? 1 + m->buffer.place.device : 0) +
                                   (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
@@ -183,7 +182,7 @@ static pw_site_question question_of(pw_asked *a)
                           .first = first_cost,
                           .arg = a};
 
-    if (!chosen_by.trials)
+    if (!chosen_by.trials || pw_strategy_is_forced())
         return q;
     pw_strategy_share_trials();
     q.rivals = pw_way_rivals(a->now.set, &q.rival);
