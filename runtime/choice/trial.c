@@ -12,8 +12,6 @@
  */
 enum { LAST = 0x80, OVER = 0xff };
 
-enum { SETTLED = PW_TRIAL_ROUNDS + 1 }; /* in pw_trial.pending: the time of the step has been added */
-
 /* A slot wins only with less than this part of the usual slot's time, and of the safe slot's: closer ones are not told
  * apart, and of two that are alike the safe one is what all ranks of all nodes share. */
 static const float better = 0.95F;
@@ -53,21 +51,22 @@ static float mean_of(uint64_t sum)
     return n ? (float)(ns ? ns : 1) / (float)n : 0;
 }
 
-/* Returns a slot's time: the least of its turns. A turn with the times of few ranks, whose others are still coming,
- * does not count beside one with the times of many. 0: it has none. */
+/* Returns a slot's time: that of its shortest round. A round some of whose times are still coming does not count beside
+ * one that has all. 0: it has none. */
 static float time_of(const pw_trial_record *r, int slot)
 {
-    uint64_t sums[PW_TRIAL_TURNS], most = 0;
+    enum { SUMS = PW_TRIAL_TURNS * PW_TRIAL_ROUNDS };
+    uint64_t sums[SUMS], most = 0;
     float least = 0;
 
-    for (int i = 0; i < PW_TRIAL_TURNS; i++) {
+    for (int i = 0; i < SUMS; i++) {
         sums[i] = atomic_load_explicit(&r->sums[slot][i], memory_order_relaxed);
         most = count_of(sums[i]) > most ? count_of(sums[i]) : most;
     }
-    for (int i = 0; i < PW_TRIAL_TURNS; i++) {
+    for (int i = 0; i < SUMS; i++) {
         float mean = mean_of(sums[i]);
 
-        if (mean > 0 && 2 * count_of(sums[i]) > most && (least == 0 || mean < least))
+        if (mean > 0 && count_of(sums[i]) == most && (least == 0 || mean < least))
             least = mean;
     }
     return least;
@@ -203,31 +202,13 @@ static int next(const pw_trial *t, int step)
     return LAST + v.best;
 }
 
-/* Adds the time of the last step. Of some of its rounds another site may have been the one that led; half of them
- * are enough. */
-static void settle(pw_trial *t)
-{
-    pw_trial_turn last = t->last;
-    int number;
-
-    if (last.step < 0 || t->pending < PW_TRIAL_ROUNDS / 2 || t->pending == SETTLED)
-        return;
-    t->pending = SETTLED;
-    number = look(t, last.step).turns[last.slot];
-    if (number >= PW_TRIAL_TURNS)
-        return;
-    add(&t->record->sums[last.slot][number], (double)t->shortest);
-}
-
 /* Returns what a step takes. */
-static int step_of(pw_trial *t, int step)
+static int step_of(const pw_trial *t, int step)
 {
     uint8_t decided;
 
     if (step >= PW_TRIAL_STEPS)
         return OVER;
-    if (step != t->last.step)
-        settle(t);
     decided = atomic_load_explicit(&t->record->steps[step], memory_order_relaxed);
     if (decided == 0) {
         int mine = next(t, step);
@@ -269,7 +250,7 @@ pw_trial_turn pw_trial_take(pw_trial *t, int64_t round)
 
     if (taken >= LAST && taken < LAST + t->n)
         return (pw_trial_turn){taken - LAST, -1};
-    if (slot < 0 || slot >= t->n || (t->last.step == step && t->pending == SETTLED))
+    if (slot < 0 || slot >= t->n || (t->last.step == step && t->timed == PW_TRIAL_ROUNDS))
         return (pw_trial_turn){PW_TRIAL_USUAL, -1};
     return (pw_trial_turn){slot, step};
 }
@@ -278,7 +259,7 @@ static bool is_hopeless(const pw_trial *t)
 {
     view v;
 
-    if (t->pending != 2)
+    if (t->timed != 2)
         return false;
     v = look(t, t->last.step);
     return v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
@@ -286,16 +267,22 @@ static bool is_hopeless(const pw_trial *t)
 
 void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
 {
-    if (!t->record || turn.step < 0 || (turn.step == t->last.step && t->pending == SETTLED))
+    if (!t->record || turn.step < 0)
         return;
     if (t->last.step != turn.step) {
+        int number = look(t, turn.step).turns[turn.slot];
+
         t->last = turn;
-        t->pending = 0;
+        t->at = PW_TRIAL_ROUNDS * number;
+        t->timed = number < PW_TRIAL_TURNS ? 0 : PW_TRIAL_ROUNDS;
     }
-    if (t->pending == 0 || (float)ns < t->shortest)
-        t->shortest = (float)ns;
-    if (++t->pending == PW_TRIAL_ROUNDS || is_hopeless(t))
-        settle(t);
+    if (t->timed == PW_TRIAL_ROUNDS)
+        return;
+    add(&t->record->sums[turn.slot][t->at + t->timed], ns);
+    t->shortest = t->timed == 0 || (float)ns < t->shortest ? (float)ns : t->shortest;
+    t->timed++;
+    if (is_hopeless(t))
+        t->timed = PW_TRIAL_ROUNDS;
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
@@ -312,7 +299,7 @@ static int judge(const pw_trial *t, const view *v)
 }
 
 /* Returns the slot that has won: whoever has found it out. */
-static int verdict_of(pw_trial *t, const view *v)
+static int verdict_of(const pw_trial *t, const view *v)
 {
     uint8_t known = 0, mine = (uint8_t)(1 + judge(t, v));
 
@@ -361,10 +348,7 @@ int pw_trial_close(pw_trial *t, int64_t round)
     int found = PW_TRIAL_USUAL;
 
     if (t->record) {
-        view v;
-
-        settle(t);
-        v = look(t, PW_TRIAL_STEPS);
+        view v = look(t, PW_TRIAL_STEPS);
 
         found = verdict_of(t, &v);
         conclude(t, &v, found);

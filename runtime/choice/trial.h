@@ -26,8 +26,9 @@
  * The first window meets memory that no process has touched, and kernels that are still being compiled. So the second
  * one tries again what may have lost the first one for that.
  *
- * Times are nanoseconds; a clock is never read. Times only ever grow by what else the machine does, so of the
- * rounds of a turn the shortest one counts, and of a slot's turns the least.
+ * Times are nanoseconds; a clock is never read. What one rank waits for another one in a round the other one does not,
+ * so a round takes what its ranks took on average. Times only ever grow by what else the machine does, so of all rounds
+ * of a slot the shortest one counts.
  */
 #ifndef PW_RUNTIME_CHOICE_TRIAL_H
 #define PW_RUNTIME_CHOICE_TRIAL_H
@@ -50,10 +51,10 @@ enum {
 /* A window, in memory that processes may share; zeroes at first. What another process writes there can only make
  * choices worse. */
 typedef struct pw_trial_record {
-    _Alignas(64) _Atomic uint64_t tag;                     /* tells records apart (board.h); 0: it is free */
-    _Atomic uint64_t sums[PW_TRIAL_SLOTS][PW_TRIAL_TURNS]; /* sums of times of a round */
-    _Atomic uint8_t steps[PW_TRIAL_STEPS];                 /* what each step takes; 0: nobody has come to it */
-    _Atomic uint8_t verdict;                               /* 1 + the slot that has won; 0: not yet known */
+    _Alignas(64) _Atomic uint64_t tag; /* tells records apart (board.h); 0: it is free */
+    _Atomic uint64_t sums[PW_TRIAL_SLOTS][PW_TRIAL_TURNS * PW_TRIAL_ROUNDS]; /* of what ranks took for each round */
+    _Atomic uint8_t steps[PW_TRIAL_STEPS]; /* what each step takes; 0: nobody has come to it */
+    _Atomic uint8_t verdict;               /* 1 + the slot that has won; 0: not yet known */
 } pw_trial_record;
 
 typedef struct pw_trial_slot {
@@ -81,8 +82,9 @@ typedef struct pw_trial {
     int64_t begin;           /* the first round of the window that is under way or comes next */
     pw_trial_record *record; /* of the window that is under way; NULL: none is */
     pw_trial_turn last;      /* of which some rounds have been timed; step below 0: none */
-    int pending;             /* how many; above PW_TRIAL_ROUNDS: the rest of the step is not timed */
-    float shortest;          /* of their times */
+    int timed;               /* how many; PW_TRIAL_ROUNDS: the rest of the step is not timed */
+    int at;                  /* of the slot's sums, the first one of this turn */
+    float shortest;          /* of this rank's times in it */
 } pw_trial;
 
 /* Makes a trial of `n` slots. `ratios[i]`: how many times the guess's time slot i is expected to take; below 0: the

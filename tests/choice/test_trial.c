@@ -21,6 +21,7 @@ typedef struct world {
     double cost[WAYS];
     double noise; /* times are up to some three times this part longer */
     double late;  /* the part of rounds in which the peer comes late */
+    double skew;  /* up to such a part of a round one rank waits for the other one, which saves as much */
     double unit;  /* nanoseconds; 0: such that no round is short */
     double slow;  /* what the last way takes before round `ready`, when its kernel is not there; 0: it always is */
     int64_t ready;
@@ -89,7 +90,7 @@ static double run_ranks(const world *w, rank *ranks, int n, int64_t first, int64
 
     for (int64_t round = first; round < last; round++) {
         pw_trial_turn turns[RANKS];
-        double cost = 0;
+        double cost = 0, skew = unit * w->skew * (2 * uniform() - 1);
 
         for (int i = 0; i < n; i++) {
             int way;
@@ -100,7 +101,7 @@ static double run_ranks(const world *w, rank *ranks, int n, int64_t first, int64
         }
         sum += cost;
         for (int i = 0; i < n; i++) {
-            double seen = unit * noisy(w, cost);
+            double seen = unit * noisy(w, cost) + (i % 2 ? -skew : skew) * cost;
 
             pw_trial_add(&ranks[i].trial, turns[i], seen);
         }
@@ -227,6 +228,22 @@ static void one_disturbed_rank_does_not_part(void **state)
     run_ranks(&w, ranks, RANKS, 0, 100);
     for (int i = 0; i < RANKS; i++)
         assert_int_equal(ranks[i].way[0], 1);
+}
+
+/* A rank that comes late finds the other one's part done, which has waited for it. */
+static void late_ranks_find_no_short_rounds(void **state)
+{
+    const double guesses[] = {10, 11};
+    const world w = {.ways = 2, .cost = {12, 10}, .noise = 0.02, .skew = 0.8};
+    rank ranks[2];
+
+    (void)state;
+    for (int seed = 0; seed < 100; seed++) {
+        srand48(seed);
+        ranks[0] = ranks[1] = begin(&w, guesses);
+        run(&w, ranks, 0, PW_TRIAL_SECOND);
+        assert_int_equal(ranks[0].way[0], 1);
+    }
 }
 
 /* Rounds that are so short that a first use of a way counts are not tried before their 256th. */
@@ -451,6 +468,7 @@ int main(void)
         cmocka_unit_test(guesses_that_are_far_off_are_corrected),
         cmocka_unit_test(ranks_agree),
         cmocka_unit_test(one_disturbed_rank_does_not_part),
+        cmocka_unit_test(late_ranks_find_no_short_rounds),
         cmocka_unit_test(short_rounds_wait),
         cmocka_unit_test(short_rounds_end_their_window),
         cmocka_unit_test(half_of_the_rounds_are_enough),
