@@ -253,8 +253,7 @@ class Call:
         """The question that knows most native calls by a look at each handle (is_native.h of strategy); None: there is none."""
         if self.kind not in ("blocking", "nonblocking"):
             return None
-        asked = re.sub(r"PW_(SEND|RECV|BOTH), ", "", self.native_question(large))
-        return asked.replace("pw_is_native(", "pw_is_native_at_once(").replace(", 1)", ")")
+        return self.native_question(large).replace("pw_is_native(", "pw_is_native_at_once(").replace(", 1)", ")")
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):

@@ -38,11 +38,12 @@ static PW_NATIVE_INLINE sides copy_of(const sides *s)
 
 /* Returns the site by which `blocks` blocks of a layout in host memory are certain to be left to MPI, and counts a use
  * of it. NULL: it is not certain, as for those that MPICH may split (runtime/mpi/strategy/mpich_split.h). */
-static PW_NATIVE_INLINE pw_site *site_of(const pw_entry *entry, pw_call_kind kind, int64_t bytes, int blocks)
+static PW_NATIVE_INLINE pw_site *site_of(const pw_entry *entry, pw_call_kind kind, pw_role role, int64_t bytes,
+                                         int blocks)
 {
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return NULL;
-    return pw_native_site(entry, kind, pw_cost_bytes(kind, bytes, blocks));
+    return pw_native_site(entry, kind, role, pw_cost_bytes(kind, bytes, blocks));
 }
 
 /* ---- one type ---------------------------------------------------------------------------------------------------- */
@@ -74,7 +75,7 @@ static PW_NATIVE_INLINE bool extent_of(const pw_side *side, int blocks, const bo
 }
 
 static PW_NATIVE_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks,
-                                               const bool *absent, pw_call_kind kind)
+                                               const bool *absent, pw_call_kind kind, pw_role role)
 {
     int64_t total, first, away = 0;
 
@@ -90,7 +91,7 @@ static PW_NATIVE_INLINE bool uniform_is_native(const pw_side *side, const pw_ent
     if (!pw_memory_is_known_host((char *)side->buf + away + entry->lowest))
         return false;
     return !entry->layout || entry->gpu_only ||
-           (!__builtin_mul_overflow(total, entry->size, &total) && site_of(entry, kind, total, blocks));
+           (!__builtin_mul_overflow(total, entry->size, &total) && site_of(entry, kind, role, total, blocks));
 }
 
 /* ---- calls that were left to MPI --------------------------------------------------------------------------------- */
@@ -181,16 +182,17 @@ static bool add(whole *w, const pw_entry *entry, int64_t bytes)
     return !__builtin_add_overflow(w->total, bytes, &w->total);
 }
 
-static bool whole_is_native(const whole *w, pw_call_kind kind, settled_call *call)
+static bool whole_is_native(const whole *w, pw_call_kind kind, pw_role role, settled_call *call)
 {
-    return !w->largest || note_use(call, site_of(w->largest, kind, w->total, w->blocks));
+    return !w->largest || note_use(call, site_of(w->largest, kind, role, w->total, w->blocks));
 }
 
 /* Whether the blocks of a side are left to MPI. With wide displacements each is checked by itself; otherwise they are
  * staged together or not at all, and none has a type that is left to MPI wherever it lies. A block whose type is only
  * noted stays with MPI, and so do then all that would be staged together with it. Most blocks are like the one before,
  * about which the answer is known. */
-static bool side_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind, settled_call *call)
+static bool side_is_native(const pw_side *side, int blocks, const bool *absent, pw_call_kind kind, pw_role role,
+                           settled_call *call)
 {
     const bool together = !side->displs.wide;
     whole w = {.largest = NULL};
@@ -224,13 +226,13 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
                 return false;
             if (pw_entry_is_left(entry) ? together : RARELY(!pw_memory_is_known_host(at)))
                 return false;
-            if (!together && entry->layout && !note_use(call, site_of(entry, kind, bytes, 1)))
+            if (!together && entry->layout && !note_use(call, site_of(entry, kind, role, bytes, 1)))
                 return false;
         }
         if (together && RARELY(!add(&w, entry, bytes)))
             return false;
     }
-    return whole_is_native(&w, kind, call);
+    return whole_is_native(&w, kind, role, call);
 }
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
@@ -309,8 +311,8 @@ static __attribute__((noinline)) bool look(pw_collective_family family, sides s,
 
     if (self_is_possible(family, &s, group, blocks) && self_may_gain(family, s, group, &now))
         return false;
-    if (!side_is_native(&s.send, blocks.send, blocks.absent_send, kind, &now) ||
-        !side_is_native(&s.recv, blocks.recv, blocks.absent_recv, kind, &now))
+    if (!side_is_native(&s.send, blocks.send, blocks.absent_send, kind, PW_SEND, &now) ||
+        !side_is_native(&s.recv, blocks.recv, blocks.absent_recv, kind, PW_RECV, &now))
         return false;
     if (now.n <= MOST_SITES)
         *kept = now;
@@ -341,6 +343,7 @@ static PW_NATIVE_INLINE bool are_native(pw_collective_family family, const sides
     pw_call_kind kind = pw_family_kind(family);
     const pw_entry *send = pw_side_entry(&s->send), *recv = pw_side_entry(&s->recv);
     const pw_communicator *group;
+    pw_role role = PW_RECV;
     pw_blocks blocks;
 
     if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
@@ -351,12 +354,14 @@ static PW_NATIVE_INLINE bool are_native(pw_collective_family family, const sides
     if (!group)
         return false;
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
+    if (family == PW_BCAST && group->as_root == s->root)
+        role = PW_SEND;
     if (s->recv.form == PW_SIDE_TYPED)
         return typed_are_native(family, s, comm, group, blocks);
     if (self_is_possible(family, s, group, blocks) && self_may_gain(family, copy_of(s), group, NULL))
         return false;
-    return (blocks.send == 0 || uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind)) &&
-           (blocks.recv == 0 || uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind));
+    return (blocks.send == 0 || uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind, PW_SEND)) &&
+           (blocks.recv == 0 || uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind, role));
 }
 
 /* pw_is_native_X of each call, which api/generate.py writes by its family. */

@@ -4,13 +4,14 @@
  */
 #include "runtime/mpi/strategy/is_native.h"
 
-static bool buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf, MPI_Count count)
+static bool buffer_is_native(const pw_entry *entry, pw_call_kind kind, pw_role role, const void *buf, MPI_Count count)
 {
-    return pw_entry_is_left(entry) || pw_host_buffer_is_native(entry, kind, buf, count);
+    return pw_entry_is_left(entry) || pw_host_buffer_is_native(entry, kind, role, buf, count);
 }
 
 typedef struct asked {
     pw_call_kind kind;
+    pw_role role;
     const void *buf;
     MPI_Count count;
 } asked;
@@ -19,13 +20,13 @@ static bool would_be_native(void *arg, const pw_entry *entry)
 {
     const asked *a = arg;
 
-    return buffer_is_native(entry, a->kind, a->buf, a->count);
+    return buffer_is_native(entry, a->kind, a->role, a->buf, a->count);
 }
 
 static __attribute__((noinline)) bool is_left_noted(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
                                                     MPI_Count count, int times, void *note)
 {
-    asked a = {kind, buf, count};
+    asked a = {kind, role, buf, count};
 
     return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, note, would_be_native, &a);
 }
@@ -38,7 +39,7 @@ static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, pw_role
 
     if (pw_note_is(found))
         return is_left_noted(kind, role, type, buf, count, times, found);
-    return found && buffer_is_native(found, kind, buf, count);
+    return found && buffer_is_native(found, kind, role, buf, count);
 }
 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
@@ -53,5 +54,5 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
     if (pw_note_is(found))
         return (times == 1 && pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
                is_left_noted(kind, role, type, buf, count, times, found);
-    return buffer_is_native(found, kind, buf, count);
+    return buffer_is_native(found, kind, role, buf, count);
 }

@@ -15,29 +15,33 @@
 
 #define PW_NATIVE_INLINE inline __attribute__((always_inline))
 
-/* Returns the slot that remembers a message's decision. Messages of one size class may use several of the few slots. */
-static inline unsigned pw_native_slot(int64_t bytes)
+/* Returns the slot that remembers a message's decision. Messages of one size class may use several of the few slots.
+ * What is sent and what is received have two, since each has a site of its own, which counts its uses. */
+static inline unsigned pw_native_slot(int64_t bytes, pw_role role)
 {
-    return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS));
+    return (unsigned)((uint64_t)bytes * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PW_ENTRY_NATIVE_BITS)) ^
+           (role != PW_SEND);
 }
 
 /* Returns the site by which a message of a layout in host memory is certain to be left to MPI, and counts a use of it;
  * NULL: it is not certain. `cost_bytes` as in pw_message. */
-static PW_NATIVE_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, int64_t cost_bytes)
+static PW_NATIVE_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, pw_role role,
+                                                int64_t cost_bytes)
 {
-    pw_site *d = atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes)], memory_order_acquire);
+    pw_site *d =
+        atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes, role)], memory_order_acquire);
 
     return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
 }
 
 /* Returns whether a message of `count` objects at `buf` lies in host memory and is certain to be left to MPI. A count
  * that MPI refuses may be left to it, too. */
-static PW_NATIVE_INLINE bool pw_host_buffer_is_native(const pw_entry *entry, pw_call_kind kind, const void *buf,
-                                                      int64_t count)
+static PW_NATIVE_INLINE bool pw_host_buffer_is_native(const pw_entry *entry, pw_call_kind kind, pw_role role,
+                                                      const void *buf, int64_t count)
 {
     return pw_memory_is_known_host((const char *)buf + entry->lowest) &&
            (!entry->layout || entry->gpu_only ||
-            pw_native_site(entry, kind, (int64_t)((uint64_t)count * (uint64_t)entry->size)));
+            pw_native_site(entry, kind, role, (int64_t)((uint64_t)count * (uint64_t)entry->size)));
 }
 
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
@@ -47,13 +51,13 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
 
 /* Does what pw_is_native does for most learned types, by one look at the handle. A no means that pw_is_native must be
  * asked. */
-static PW_NATIVE_INLINE bool pw_is_native_at_once(pw_call_kind kind, MPI_Datatype type, const void *buf,
+static PW_NATIVE_INLINE bool pw_is_native_at_once(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
                                                   MPI_Count count)
 {
     const void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
 
     return found && !pw_note_is(found) && !pw_gate_has_unfinished() &&
-           pw_host_buffer_is_native(found, kind, buf, count);
+           pw_host_buffer_is_native(found, kind, role, buf, count);
 }
 
 /* Whether what was remembered of a call at `deaths` (pw_gate_deaths) may hold, and no call has to look after something

@@ -193,8 +193,8 @@ static pw_site_question question_of(pw_asked *a)
 static void remember_in(const pw_message *m, pw_site *s)
 {
     pw_entry *entry = (pw_entry *)m->entry;
-    _Atomic(pw_site *) *slot =
-        m->to ? &entry->choices.to_oneself[m->kind] : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes)];
+    _Atomic(pw_site *) *slot = m->to ? &entry->choices.to_oneself[m->kind]
+                                     : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes, m->role)];
 
     if (!entry->layout || m->buffer.place.kind != PW_PLACE_HOST)
         return;

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-enum { PW_ENTRY_NATIVE_BITS = 2, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
+enum { PW_ENTRY_NATIVE_BITS = 3, PW_ENTRY_NATIVE = 1 << PW_ENTRY_NATIVE_BITS };
 
 /* What a transfer belongs to: a message between ranks or of a rank to itself, a window, or a file. */
 typedef enum pw_transfer_kind {

@@ -7,7 +7,7 @@
 #pragma weak ompi_mpi_datatype_null
 #endif
 
-_Atomic long count_collectives, count_gapped;
+_Atomic long count_collectives, count_gapped, count_mixed;
 _Atomic(MPI_Datatype) count_second_type;
 
 static int has_gaps(MPI_Datatype type)
@@ -73,9 +73,10 @@ int MPI_Alltoallw(const void *sendbuf, const int *sendcounts, const int *sdispls
                   void *recvbuf, const int *recvcounts, const int *rdispls, const MPI_Datatype *recvtypes,
                   MPI_Comm comm)
 {
-    int n = blocks_of(comm);
+    int n = blocks_of(comm), sent = any_gaps(sendtypes, n), received = any_gaps(recvtypes, n);
 
-    note(any_gaps(sendtypes, n) || any_gaps(recvtypes, n));
+    note(sent || received);
+    count_mixed += sent != received;
     return PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 
