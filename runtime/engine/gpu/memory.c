@@ -5,6 +5,7 @@
  */
 #include "runtime/engine/gpu/memory.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
 #include "runtime/engine/gpu/place.h"
@@ -176,24 +177,37 @@ static bool fill_held(const void *address, const pw_memory_place *place)
     return true;
 }
 
+static bool hold(const void *first, const pw_memory_place *place)
+{
+    PW_HOLD(&held.lock);
+    bool holds = held.operations > 0 ? is_held(first) : fill_held(first, place);
+
+    held.operations += holds;
+    return holds;
+}
+
 bool pw_memory_hold(const pw_buffer *b)
 {
-    const char *first = pw_view_first(b);
-    bool holds;
-
-    pthread_mutex_lock(&held.lock);
-    holds = held.operations > 0 ? is_held(first) : fill_held(first, &b->place);
-    held.operations += holds;
-    pthread_mutex_unlock(&held.lock);
-    return holds;
+    return hold(pw_view_first(b), &b->place);
 }
 
 void pw_memory_release(void)
 {
-    pthread_mutex_lock(&held.lock);
+    PW_HOLD(&held.lock);
+
     if (--held.operations == 0)
         next_version();
-    pthread_mutex_unlock(&held.lock);
+}
+
+/* What pw_memory_together has begun: a series, in which an allocation is kept in mind. */
+static _Thread_local bool together, holds_together;
+
+void pw_memory_together(bool on)
+{
+    together = on;
+    if (!on && holds_together)
+        pw_memory_release();
+    holds_together = holds_together && on;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
@@ -212,6 +226,8 @@ static pw_memory_place ask_cuda(const void *address)
     place = pw_gpu_place_of(address);
     if (place.kind == PW_PLACE_HOST)
         *slot = region + 1;
+    else if (together && !holds_together && place.kind == PW_PLACE_DEVICE)
+        holds_together = hold(address, &place);
     return place;
 }
 

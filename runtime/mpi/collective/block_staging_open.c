@@ -143,7 +143,6 @@ typedef struct tally {
     const known
         *leading; /* the largest staged block, where those that must be staged come first; NULL: there is none */
     int64_t staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
-    bool holds; /* the allocation of the first block is known to stay during the call (pw_memory_hold) */
 } tally;
 
 /* The unit of displacements in the staging buffer, in bytes. */
@@ -173,12 +172,6 @@ static bool make_room(tally *t, int blocks)
     return t->all;
 }
 
-/* Buffers stay where they are during the call, so blocks in the allocation of this one need no more questions. */
-static void hold(tally *t, const known *k)
-{
-    t->holds = k->how == IS_STAGED && pw_buffer_is_on_device(&k->m.buffer) && pw_memory_hold(&k->m.buffer);
-}
-
 /* Looks at all blocks, also if some cannot be staged. `is_joined`: the first is known. */
 static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *needed)
 {
@@ -193,8 +186,6 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
 
         if (!is_joined)
             find_out(side, i, before, k);
-        if (i == 0 && is_typed(side) && side->blocks > 2)
-            hold(t, k);
         before = k->how == IS_STAGED || is_typed(side) ? k : before;
         if (k->how == IS_IMPOSSIBLE)
             status = PW_ERR_UNSUPPORTED;
@@ -460,10 +451,9 @@ pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side)
     pw_status status;
     tally t;
 
-    t.holds = false;
+    pw_memory_together(is_typed(side) && side->blocks > 2);
     status = open_blocks(b, side, &t);
-    if (t.holds)
-        pw_memory_release();
+    pw_memory_together(false);
     if (t.all != t.few)
         pw_pool_give(t.all, t.known_bytes);
     return status;

@@ -2,6 +2,7 @@
  * The hooks of calls on single requests: completion, start, free. Requests without a pending operation go to MPI with
  * the caller's own arguments.
  */
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
@@ -158,9 +159,11 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     if (!pw_batch_open(&b, count, requests, rc, &verdict))
         return verdict;
     *rc = MPI_SUCCESS;
+    pw_memory_together(count > 2);
     for (int i = 0; i < count; i++)
         if (b.ops[i])
             choose(b.ops[i]);
+    pw_memory_together(false);
     /* Receives come first, since a send may find its receive among them. The loops go on after a failure, because work
      * that has begun must be waited for. */
     for (int i = 0; i < count; i++)

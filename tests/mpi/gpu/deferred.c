@@ -184,19 +184,29 @@ static long questions(void)
     return gpu_calls("cuPointerGetAttributes");
 }
 
-/* While receives are under way their allocation stays, and the driver is not asked about addresses in it; afterwards it
- * is. Returns the questions. */
-static long exchange_in(gpu_memory *one, unsigned seed, int n)
+/* While receives are under way, and within MPI_Startall, their allocation stays, and the driver is not asked about
+ * addresses in it; afterwards it is. Returns the questions. */
+static long exchange_in(gpu_memory *one, unsigned seed, int n, bool persistent)
 {
+    int (*receive)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) =
+        persistent ? MPI_Recv_init : MPI_Irecv;
+    int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *) =
+        persistent ? MPI_Send_init : MPI_Isend;
     MPI_Request requests[2 * N];
     long before = questions();
 
     for (int i = 0; i < n; i++)
-        MPI_Irecv(one->at + i * SMALL, 1, pieces, 1 - rank, TAG + i, MPI_COMM_WORLD, &requests[i]);
+        receive(one->at + i * SMALL, 1, pieces, 1 - rank, TAG + i, MPI_COMM_WORLD, &requests[i]);
     for (int i = 0; i < n; i++)
-        MPI_Isend(one->at + (N + i) * SMALL, 1, pieces, 1 - rank, TAG + i, MPI_COMM_WORLD, &requests[n + i]);
+        send(one->at + (N + i) * SMALL, 1, pieces, 1 - rank, TAG + i, MPI_COMM_WORLD, &requests[n + i]);
+    if (persistent) {
+        before = questions();
+        MPI_Startall(2 * n, requests);
+    }
     MPI_Waitall(2 * n, requests, test_ignored());
     before = questions() - before;
+    for (int i = 0; persistent && i < 2 * n; i++)
+        MPI_Request_free(&requests[i]);
     for (int i = 0; i < n; i++) {
         unsigned char got[SMALL];
 
@@ -222,13 +232,15 @@ static void check_questions(unsigned seed)
     gpu_memory one = gpu_memory_make(GPU_DEVICE, 2 * N * SMALL);
     long asked;
 
+    for (int persistent = 0; persistent < 2; persistent++) {
+        fill_one(&one, seed);
+        MPI_Barrier(MPI_COMM_WORLD);
+        asked = exchange_in(&one, seed, N, persistent);
+        CHECK(gpu_mpi_is_said_aware() || asked <= FEW, "%ld questions for messages in one allocation", asked);
+    }
     fill_one(&one, seed);
     MPI_Barrier(MPI_COMM_WORLD);
-    asked = exchange_in(&one, seed, N);
-    CHECK(gpu_mpi_is_said_aware() || asked <= FEW, "%ld questions for messages in one allocation", asked);
-    fill_one(&one, seed);
-    MPI_Barrier(MPI_COMM_WORLD);
-    asked = exchange_in(&one, seed, 1);
+    asked = exchange_in(&one, seed, 1, false);
     CHECK(!gpu_is_fake() || asked >= 2, "%ld questions where nothing was under way", asked);
     gpu_memory_free(&one);
 }
