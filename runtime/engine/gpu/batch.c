@@ -3,6 +3,7 @@
  * their packed copies directly, also those of staged transfers: a copy for each would take longer. A batch belongs to a
  * lane, and the lane goes back to the pool when the last member is finished.
  */
+#include "base/lock.h"
 #include "base/log.h"
 #include "codegen/nvrtc/start.h"
 #include "runtime/engine/gpu/under_way.h"
@@ -102,14 +103,14 @@ static pw_status launch_fused(batch *b)
 /* Launches the batch unless that is done. A single member uses its own kernel, which is faster. */
 static void put_on_its_way(batch *b)
 {
-    pthread_mutex_lock(&b->lock);
-    if (b->open) {
-        b->members[0].order.alone = b->promised;
-        if (b->n > 0)
-            b->begun = b->n == 1 ? pw_gpu_enqueue(&b->members[0]) : launch_fused(b);
-        b->open = false;
-    }
-    pthread_mutex_unlock(&b->lock);
+    PW_HOLD(&b->lock);
+
+    if (!b->open)
+        return;
+    b->members[0].order.alone = b->promised;
+    if (b->n > 0)
+        b->begun = b->n == 1 ? pw_gpu_enqueue(&b->members[0]) : launch_fused(b);
+    b->open = false;
 }
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
@@ -215,6 +216,7 @@ static pw_status add_jobs(batch *b, const pw_gpu_order *o)
 /* Makes an order a member of the batch. PW_ERR_OVERFLOW: the batch has no room for it, or is closed. */
 static pw_status put(batch *b, const pw_gpu_order *o)
 {
+    PW_HOLD(&b->lock);
     pw_gpu_transfer *t = &b->members[b->n];
     pw_status status;
 
@@ -249,9 +251,7 @@ static pw_gpu_transfer *add(const pw_gpu_order *o)
         collected = b;
         if (!b)
             return NULL;
-        pthread_mutex_lock(&b->lock);
         status = put(b, o);
-        pthread_mutex_unlock(&b->lock);
         if (status == PW_OK)
             return &b->members[b->n - 1];
         if (status == PW_ERR_OVERFLOW || b->n == 0)
@@ -289,16 +289,15 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
 
 bool pw_gpu_batch_signals(batch *b, uint32_t *number, uint64_t *value)
 {
+    PW_HOLD(&b->lock);
     pw_gpu_lane *lane = b->lane;
 
     if (lane->signal < 0)
         return false;
-    pthread_mutex_lock(&b->lock);
     if (b->open && !b->promised) {
         b->promised = true;
         b->value = lane->value + 1;
     }
-    pthread_mutex_unlock(&b->lock);
     *number = (uint32_t)lane->signal;
     *value = b->value;
     return b->promised;
@@ -306,12 +305,9 @@ bool pw_gpu_batch_signals(batch *b, uint32_t *number, uint64_t *value)
 
 bool pw_gpu_batch_is_launched(batch *b)
 {
-    bool open;
+    PW_HOLD(&b->lock);
 
-    pthread_mutex_lock(&b->lock);
-    open = b->open;
-    pthread_mutex_unlock(&b->lock);
-    return !open;
+    return !b->open;
 }
 
 /* ---- finishing --------------------------------------------------------------------------------------------------- */

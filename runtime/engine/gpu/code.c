@@ -5,6 +5,7 @@
  */
 #include "runtime/engine/gpu/code.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "codegen/nvrtc/modules.h"
 
@@ -99,9 +100,9 @@ static void open_kernels(pw_gpu_code *code)
 
 pw_gpu_code *pw_gpu_code_of(int major, int minor)
 {
+    PW_HOLD(&codes.lock);
     pw_gpu_code *code;
 
-    pthread_mutex_lock(&codes.lock);
     for (code = codes.first; code; code = code->next)
         if (code->major == major && code->minor == minor)
             break;
@@ -113,7 +114,6 @@ pw_gpu_code *pw_gpu_code_of(int major, int minor)
         code->next = codes.first;
         codes.first = code;
     }
-    pthread_mutex_unlock(&codes.lock);
     return code;
 }
 
@@ -216,21 +216,17 @@ static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *
 
 static const pw_gpu_functions *functions_of(pw_gpu *gpu, pw_kernel *kernel, int n)
 {
+    PW_HOLD(&gpu->lock);
     const pw_blob *code = kernel ? atomic_load_explicit(&kernel->code, memory_order_acquire) : NULL;
-    const pw_gpu_functions *found = NULL;
     pw_gpu_module *m;
 
     if (!code)
         return NULL;
-    pthread_mutex_lock(&gpu->lock);
     for (m = gpu->modules; m && !pw_hash_equal(m->key, kernel->key);)
         m = m->next;
     if (!m)
         m = load(gpu, kernel, code, n);
-    if (m && m->module)
-        found = m->functions;
-    pthread_mutex_unlock(&gpu->lock);
-    return found;
+    return m && m->module ? m->functions : NULL;
 }
 
 const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel)

@@ -5,6 +5,7 @@
  */
 #include "runtime/engine/gpu/device.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/code.h"
 #include "runtime/engine/gpu/pool.h"
@@ -124,18 +125,16 @@ static pw_gpu *create(void *context, unsigned long long id, int ordinal)
 
 static pw_gpu *add(void *context, unsigned long long id, int ordinal)
 {
-    pw_gpu *gpu = NULL;
+    PW_HOLD(&table.lock);
+    pw_gpu *gpu = find(context, id);
     int at = 0;
 
-    pthread_mutex_lock(&table.lock);
-    gpu = find(context, id);
     while (at < MAX_CONTEXTS && atomic_load_explicit(&table.gpus[at], memory_order_relaxed))
         at++;
     if (!gpu && at < MAX_CONTEXTS) {
         gpu = create(context, id, ordinal);
         atomic_store_explicit(&table.gpus[at], gpu, memory_order_release);
     }
-    pthread_mutex_unlock(&table.lock);
     return gpu;
 }
 

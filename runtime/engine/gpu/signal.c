@@ -3,6 +3,8 @@
  * kernels write them; it has them until it is closed.
  */
 #include "runtime/engine/gpu/pool.h"
+
+#include "base/lock.h"
 #include "runtime/engine/memory/source.h"
 
 /* The singleton, guarded by the lock. */
@@ -59,9 +61,9 @@ static bool has_signals(const pw_gpu *gpu)
 
 int pw_gpu_signal_take(const pw_gpu *gpu, _Atomic uint64_t **word, pw_cu_ptr *device)
 {
+    PW_HOLD(&signals.lock);
     int number = -1;
 
-    pthread_mutex_lock(&signals.lock);
     if (has_signals(gpu))
         number = __builtin_ffsll((long long)~signals.taken) - 1;
     if (number >= signals.words.count)
@@ -71,7 +73,6 @@ int pw_gpu_signal_take(const pw_gpu *gpu, _Atomic uint64_t **word, pw_cu_ptr *de
         *word = (_Atomic uint64_t *)((char *)signals.words.first + (size_t)number * signals.words.stride);
         *device = signals.device + (pw_cu_ptr)((char *)*word - (char *)signals.words.pages);
     }
-    pthread_mutex_unlock(&signals.lock);
     return number;
 }
 

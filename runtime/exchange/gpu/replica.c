@@ -5,6 +5,7 @@
  */
 #include "runtime/exchange/gpu/replica.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/exchange/gpu/exported.h"
 #include "runtime/exchange/segment.h"
@@ -120,16 +121,14 @@ static replica *take_waiting(const pw_gpu *gpu, int64_t bytes)
 
 static replica *take(pw_gpu *gpu, int64_t bytes)
 {
+    PW_HOLD(&replicas.lock);
+    replica *t = take_waiting(gpu, bytes);
     pw_gpu_scope scope;
-    replica *t;
 
-    pthread_mutex_lock(&replicas.lock);
-    t = take_waiting(gpu, bytes);
     if (!t && pw_gpu_enter(gpu, &scope) == PW_OK) {
         t = make(gpu, bytes);
         pw_gpu_leave(&scope);
     }
-    pthread_mutex_unlock(&replicas.lock);
     return t;
 }
 

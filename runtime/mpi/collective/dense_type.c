@@ -4,6 +4,7 @@
 #include "runtime/mpi/collective/dense_type.h"
 
 #include "base/handle_table.h"
+#include "base/lock.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -49,13 +50,14 @@ static MPI_Datatype make(int64_t size)
     return type;
 }
 
-/* Makes and keeps a dense type, under the lock. NULL: it could not. */
+/* Makes and keeps a dense type, unless another thread was faster. NULL: it could not. */
 static MPI_Datatype *add(int64_t size)
 {
-    MPI_Datatype *type = &dense_types.kept[dense_types.n];
+    PW_HOLD(&dense_types.lock);
+    MPI_Datatype *known = find(size), *type = &dense_types.kept[dense_types.n];
 
-    if (dense_types.n == MOST)
-        return NULL;
+    if (known || dense_types.n == MOST)
+        return known;
     *type = make(size);
     if (*type == MPI_DATATYPE_NULL)
         return NULL;
@@ -67,13 +69,8 @@ bool pw_dense_type_get(int64_t size, MPI_Datatype *out)
 {
     MPI_Datatype *known = find(size);
 
-    if (!known) {
-        pthread_mutex_lock(&dense_types.lock);
-        known = find(size); /* another thread may have been faster */
-        if (!known)
-            known = add(size);
-        pthread_mutex_unlock(&dense_types.lock);
-    }
+    if (!known)
+        known = add(size);
     if (known)
         *out = *known;
     return known;
