@@ -448,12 +448,9 @@ static pw_status open_blocks(pw_block_staging *b, pw_side *side, tally *t)
 
 pw_status pw_block_staging_open_blocks(pw_block_staging *b, pw_side *side)
 {
-    pw_status status;
     tally t;
+    pw_status status = open_blocks(b, side, &t);
 
-    pw_memory_together(is_typed(side) && side->blocks > 2);
-    status = open_blocks(b, side, &t);
-    pw_memory_together(false);
     if (t.all != t.few)
         pw_pool_give(t.all, t.known_bytes);
     return status;

@@ -9,6 +9,7 @@
  */
 #include "runtime/mpi/collective/collective.h"
 
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/mpi/collective/block_staging.h"
@@ -150,8 +151,12 @@ static bool may_stage(const pw_collective *c)
 
 static pw_status open_sides(operation *o, pw_collective *c)
 {
-    pw_status sent = pw_block_staging_open(&o->send, &c->send), received = pw_block_staging_open(&o->recv, &c->recv);
+    pw_status sent, received;
 
+    pw_memory_together(c->recv.form == PW_SIDE_TYPED && c->recv.blocks > 1);
+    sent = pw_block_staging_open(&o->send, &c->send);
+    received = pw_block_staging_open(&o->recv, &c->recv);
+    pw_memory_together(false);
     return sent == PW_OK ? received : sent;
 }
 
