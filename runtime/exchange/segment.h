@@ -64,11 +64,6 @@ static inline void pw_segment_note_message(const void *data, size_t bytes)
     pw_segment_note(data, bytes, PW_OFFER_BLOCK, false);
 }
 
-static inline void pw_segment_note_replicated(const void *data, size_t bytes)
-{
-    pw_segment_note(data, bytes, PW_OFFER_REPLICA, false);
-}
-
 /* What says of the message noted at `data` who reads it late (late.h). NULL: it has no offer. */
 static inline pw_segment_late *pw_segment_late_at(const void *data)
 {

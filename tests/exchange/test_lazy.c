@@ -441,7 +441,7 @@ static void blocks_of_the_segment_are_found(void **state)
     assert_non_null(block);
     assert_null(pw_segment_take_lazy(4096));
     set(block, &number);
-    pw_segment_note_replicated(block, MESSAGE);
+    pw_segment_note(block, MESSAGE, PW_OFFER_REPLICA, false);
     child = fork();
     if (child == 0)
         _exit(is_in_the_segment(block, number));

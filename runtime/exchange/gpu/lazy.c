@@ -47,10 +47,10 @@ static bool make(void *block, void *to, int64_t bytes)
 }
 
 /* The record comes last: a process that finds it knows where to read. */
-void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes)
+void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes, bool late)
 {
     pw_lazy_set(block->host, bytes, make, block, false);
-    pw_segment_note_replicated(block->host, (size_t)bytes);
+    pw_segment_note(block->host, (size_t)bytes, PW_OFFER_REPLICA, late);
 }
 
 void pw_gpu_lazy_give(pw_gpu *gpu, pw_gpu_block *block, uint64_t key)

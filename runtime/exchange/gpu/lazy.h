@@ -23,8 +23,9 @@ bool pw_gpu_lazy_is_possible(void);
 pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t channel);
 /* Returns where the message is to be packed. */
 pw_gpu_packed pw_gpu_lazy_packed(const pw_gpu_block *block);
-/* The message, `bytes` bytes, is packed: MPI may get the block. */
-void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes);
+/* The message, `bytes` bytes, is packed: MPI may get the block. `late`: others may read it late
+ * (runtime/exchange/late.h). */
+void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes, bool late);
 /* MPI has sent the message, or never got it. */
 void pw_gpu_lazy_give(pw_gpu *gpu, pw_gpu_block *block, uint64_t channel);
 

@@ -100,36 +100,21 @@ static bool is_awaited(const pw_staging *s)
     return (s->once && !is_of_many(s)) || s->awaited;
 }
 
-/* Others may read a message late whose sender waits for them. */
-static void allow_late(const pw_staging *s)
-{
-    pw_segment_late *late = is_awaited(s) ? pw_segment_late_at(s->data) : NULL;
-
-    if (late)
-        pw_late_begin(late, true);
-}
-
-/* Records the message before MPI gets it, so before another process reads it. A lazy block is recorded when it is
- * packed. */
+/* Records the message before MPI gets it, so before another process reads it, which it may do late if the sender waits
+ * for it. A lazy block is recorded when it is packed. */
 static void note_packing(const pw_staging *s, bool replicated)
 {
     const pw_gpu_block *block = s->own;
 
-    if (!is_in_host_memory(s) || s->announced || pw_gpu_is_lazy(block))
-        return;
-    if (replicated)
-        pw_segment_note_replicated(s->data, (size_t)s->buffer.bytes);
-    else if (block && block->shared)
-        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
-    allow_late(s);
+    if (block && block->shared && !s->announced && !pw_gpu_is_lazy(block))
+        pw_segment_note(s->data, (size_t)s->buffer.bytes, replicated ? PW_OFFER_REPLICA : PW_OFFER_BLOCK,
+                        is_awaited(s));
 }
 
 static pw_status note_packed(const pw_staging *s, pw_status status)
 {
-    if (status == PW_OK && pw_gpu_is_lazy(s->own) && !s->announced) {
-        pw_gpu_lazy_hold(s->own, s->buffer.bytes);
-        allow_late(s);
-    }
+    if (status == PW_OK && pw_gpu_is_lazy(s->own) && !s->announced)
+        pw_gpu_lazy_hold(s->own, s->buffer.bytes, is_awaited(s));
     return status;
 }
 
@@ -163,7 +148,7 @@ static void gpu_announce(pw_staging *s)
 
     s->announced = s->replicated = false;
     if (pw_gpu_is_lazy(block)) {
-        pw_gpu_lazy_hold(block, s->buffer.bytes);
+        pw_gpu_lazy_hold(block, s->buffer.bytes, false);
     } else {
         s->replicated = block && s->role == PW_SEND && s->channel && is_in_host_memory(s) &&
                         pw_gpu_replica_of(s->buffer.place.gpu, block, s->buffer.bytes);
