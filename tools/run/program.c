@@ -109,11 +109,11 @@ static void examine_elf(pw_program *out, const pw_elf *elf)
         free(walk.names[--walk.n]);
 }
 
-/* Returns whether one of the strings of the dynamic section is `name`. */
-static bool has_string(const pw_elf *elf, const char *name)
+/* Returns whether the `n` bytes at `text` lie in the strings of the dynamic section. */
+static bool has_string(const pw_elf *elf, const char *text, size_t n)
 {
     return elf->strings_len > 0 && elf->strings_len <= elf->size && elf->strings_at <= elf->size - elf->strings_len &&
-           memmem(elf->data + elf->strings_at, elf->strings_len, name, strlen(name) + 1);
+           memmem(elf->data + elf->strings_at, elf->strings_len, text, n);
 }
 
 bool pw_program_is_tool(const char *path)
@@ -124,7 +124,9 @@ bool pw_program_is_tool(const char *path)
 
     if (is_mpi_name(name) || !strncmp(name, "libpackwright-", 14) || pw_elf_open(path, &elf) != PW_ELF_OK)
         return false;
-    is = has_string(&elf, "MPI_Init") || has_string(&elf, "MPI_Finalize");
+    /* Most tools begin with MPI_Init; one that counts a single call names PMPI_ functions, as no program does. */
+    is = has_string(&elf, "MPI_Init", sizeof "MPI_Init") || has_string(&elf, "MPI_Finalize", sizeof "MPI_Finalize") ||
+         has_string(&elf, "\0PMPI_", sizeof "\0PMPI_" - 1);
     pw_elf_close(&elf);
     return is;
 }

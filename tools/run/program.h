@@ -26,8 +26,8 @@ typedef struct pw_program {
 /* Finds an executable file as execvp does: with a slash as it is, else along PATH. */
 bool pw_program_find(const char *word, char *path, size_t size);
 void pw_program_examine(const char *path, pw_program *out);
-/* Returns whether a library takes calls of MPI for itself, as tools do: it names MPI_Init, or another call that all of
- * them take, and is no library of an MPI. */
+/* Returns whether a library takes calls of MPI for itself, as tools do: it names MPI_Init, MPI_Finalize or a function
+ * of PMPI_, and is no library of an MPI. */
 bool pw_program_is_tool(const char *path);
 
 #endif
