@@ -124,8 +124,7 @@ static inline __attribute__((always_inline)) pw_blocks pw_blocks_of(pw_collectiv
     const bool *absent = n->some_absent ? n->absent : NULL;
 
     switch (family) {
-    case PW_BCAST: /* one process alone keeps what it has */
-        return (pw_blocks){.recv = (is_root || faces_root) && (group->size > 1 || group->between_groups)};
+    case PW_BCAST: return (pw_blocks){.recv = is_root || faces_root};
     case PW_REDUCE: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root};
     case PW_GATHER: return (pw_blocks){.send = faces_root && !in_place, .recv = is_root ? group->peers : 0};
     case PW_SCATTER:
