@@ -65,6 +65,7 @@ static pw_status copy_nest(const compilation *c, pw_layout_entry *entry)
     if (!layout->nest)
         return PW_ERR_NOMEM;
     layout->size = layout->nest->size;
+    layout->lo = layout->nest->lo;
     layout->extent = layout->nest->extent;
     layout->contiguous = pw_nest_is_contiguous(layout->nest);
     layout->apart = pw_layout_objects_apart(layout->nest);
@@ -98,6 +99,15 @@ static pw_status bind(compilation *c)
     return status;
 }
 
+/* Moves that are counted, or for which there is never a kernel, take the long way (move.c). */
+static void set_at_once(pw_layout *layout)
+{
+    bool is_plain = layout->size > 0 && (layout->contiguous || layout->kernel) && !layout->engine->counted;
+
+    layout->at_once[PW_PACK] = is_plain ? INT64_MAX / layout->size : 0;
+    layout->at_once[PW_UNPACK] = pw_layout_least(layout->at_once[PW_PACK], layout->apart);
+}
+
 /* shape -> kernel. Most layouts share their shape, and so their kernel, with others. Contiguous and empty layouts need
  * no kernel. */
 static pw_status find_kernel(compilation *c)
@@ -113,6 +123,7 @@ static pw_status find_kernel(compilation *c)
         return PW_ERR_NOMEM;
     if (wanted && !layout->kernel)
         layout->kernel = pw_cache_kernel(cache, layout->shape);
+    set_at_once(layout);
     c->entry->footprint = (int64_t)pw_arena_used(c->entry->arena);
     return PW_OK;
 }

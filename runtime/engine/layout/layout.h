@@ -37,14 +37,19 @@ typedef struct pw_layout_gpu {
 } pw_layout_gpu;
 
 typedef struct pw_layout {
-    const pw_nest *nest;
-    pw_shape *shape;
+    /* What short moves read is in one cache line: */
     pw_kernel_args args;
     pw_kernel *kernel;    /* NULL: the layout never gets a kernel and stays with tier 0 */
     bool parts;           /* the kernel moves parts of an object, too (part.c) */
     bool contiguous;      /* any number of objects is one memcpy */
     _Atomic int32_t refs; /* users; without any it is parked (memo.c) */
-    int64_t size, extent;
+    int64_t at_once[2];   /* by direction: as many objects are moved by one call of the kernel, or one memcpy */
+    int64_t size;
+    int64_t lo; /* where the first byte of an object lies */
+
+    const pw_nest *nest;
+    pw_shape *shape;
+    int64_t extent;
     int64_t apart;  /* more objects than these write on each other when they are unpacked */
     int64_t blocks; /* contiguous blocks of one object */
     pw_layout_stats stats;

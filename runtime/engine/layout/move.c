@@ -2,9 +2,8 @@
  * Moves objects by their kernel or by tier 0, whichever is there at the call. Data: none but the counts of statistics.
  * Invariant: both move the same bytes in the same order, so a kernel may appear between two calls.
  */
+#include "runtime/engine/layout/at_once.h"
 #include "runtime/engine/layout/internal.h"
-
-#include <string.h>
 
 typedef struct move {
     pw_layout *layout;
@@ -19,16 +18,6 @@ static void interpret(move m, int64_t count)
         pw_interp_unpack(m.layout->nest, m.mem, count, m.packed);
     else
         pw_interp_pack(m.layout->nest, m.mem, count, m.packed);
-}
-
-static inline __attribute__((always_inline)) void copy_contiguous(move m, int64_t bytes)
-{
-    char *mem = m.mem + m.layout->nest->lo;
-
-    if (m.unpack)
-        memcpy(mem, m.packed, (size_t)bytes);
-    else
-        memcpy(m.packed, mem, (size_t)bytes);
 }
 
 /* Returns NULL if there is no kernel, or not yet. */
@@ -48,7 +37,7 @@ static bool move_objects(move m, int64_t count)
     pw_kernel_fn *fn;
 
     if (l->contiguous) {
-        copy_contiguous(m, count * l->size);
+        pw_layout_copy_contiguous(l, m.unpack ? PW_UNPACK : PW_PACK, m.mem, m.packed, count);
         return false;
     }
     if (count > l->apart && m.unpack)
@@ -99,32 +88,16 @@ static __attribute__((noinline)) void move_slowly(pw_layout *layout, bool unpack
         move_objects(m, count);
 }
 
-/*
- * Short calls are bound by what they store, saved registers included. So the ways to a kernel and to memcpy keep
- * nothing in memory, and end with that call.
- */
-static inline __attribute__((always_inline)) void move_whole(move m, int64_t count)
-{
-    pw_layout *l = m.layout;
-    pw_kernel_fn *fn = kernel_of(m);
-    bool is_plain = count > 0 && !l->engine->counted;
-
-    if (is_plain && fn && !(m.unpack && count > l->apart))
-        fn(m.unpack ? m.mem : m.packed, m.unpack ? m.packed : m.mem, count, &l->args);
-    else if (is_plain && l->contiguous && l->size > 0)
-        copy_contiguous(m, count * l->size);
-    else
-        move_slowly(l, m.unpack, m.mem, count, m.packed);
-}
-
 void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed)
 {
-    move_whole((move){layout, false, (char *)mem, packed}, count);
+    if (!pw_layout_move_at_once(layout, PW_PACK, (char *)mem, count, packed))
+        move_slowly(layout, false, (char *)mem, count, packed);
 }
 
 void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed)
 {
-    move_whole((move){layout, true, mem, (char *)packed}, count);
+    if (!pw_layout_move_at_once(layout, PW_UNPACK, mem, count, (char *)packed))
+        move_slowly(layout, true, mem, count, (char *)packed);
 }
 
 /* Moves bytes [first, last) of the object at m->mem, less than all of it; byte `first` lies at m->packed. Returns

@@ -4,6 +4,7 @@
  */
 #include "runtime/engine/library/internal.h"
 
+#include "runtime/engine/layout/at_once.h"
 #include "runtime/engine/move/move.h"
 
 #include <inttypes.h>
@@ -147,32 +148,22 @@ static __attribute__((noinline)) packwright_status move_all(const packwright_typ
     return status ? status : move_range(type, direction, memory, count, 0, bytes, packed);
 }
 
-/* Returns whether the arguments are valid and nothing has to be made before the move. */
-static inline bool is_ready(const pw_layout *layout, int64_t count, const void *packed)
-{
-    int64_t bytes;
-
-    return layout && packed && count >= 0 && !__builtin_mul_overflow(count, layout->size, &bytes);
-}
-
 packwright_status packwright_pack(const packwright_type *type, const void *memory, int64_t count, void *packed)
 {
     pw_layout *layout = known_layout(type);
 
-    if (!is_ready(layout, count, packed))
-        return move_all(type, PW_PACK, (void *)memory, count, packed);
-    pw_layout_pack(layout, memory, count, packed);
-    return PACKWRIGHT_OK;
+    if (layout && packed && pw_layout_move_at_once(layout, PW_PACK, (char *)memory, count, packed))
+        return PACKWRIGHT_OK;
+    return move_all(type, PW_PACK, (void *)memory, count, packed);
 }
 
 packwright_status packwright_unpack(const packwright_type *type, void *memory, int64_t count, const void *packed)
 {
     pw_layout *layout = known_layout(type);
 
-    if (!is_ready(layout, count, packed))
-        return move_all(type, PW_UNPACK, memory, count, (void *)packed);
-    pw_layout_unpack(layout, memory, count, packed);
-    return PACKWRIGHT_OK;
+    if (layout && packed && pw_layout_move_at_once(layout, PW_UNPACK, memory, count, (char *)packed))
+        return PACKWRIGHT_OK;
+    return move_all(type, PW_UNPACK, memory, count, (void *)packed);
 }
 
 /* ---- lists of blocks ----------------------------------------------------------------------------------- */

@@ -1,0 +1,42 @@
+/* The short way of a move, which pw_layout_pack and callers with checks of their own begin with. */
+#ifndef PW_ENGINE_LAYOUT_AT_ONCE_H
+#define PW_ENGINE_LAYOUT_AT_ONCE_H
+
+#include "base/direction.h"
+#include "runtime/engine/layout/layout.h"
+
+#include <string.h>
+
+static inline __attribute__((always_inline)) void pw_layout_copy_contiguous(const pw_layout *l, pw_direction direction,
+                                                                            char *mem, char *packed, int64_t count)
+{
+    mem += l->lo;
+    if (direction == PW_UNPACK)
+        memcpy(mem, packed, (size_t)(count * l->size));
+    else
+        memcpy(packed, mem, (size_t)(count * l->size));
+}
+
+/*
+ * Moves objects if one call does it that is not counted. False: nothing is done, and the caller goes the long way.
+ * Short calls are bound by what they store, saved registers included: this way keeps nothing in memory.
+ */
+static inline __attribute__((always_inline)) bool pw_layout_move_at_once(pw_layout *l, pw_direction direction,
+                                                                         char *mem, int64_t count, char *packed)
+{
+    bool unpack = direction == PW_UNPACK;
+    pw_kernel_fn *fn;
+
+    if ((uint64_t)count - 1 >= (uint64_t)l->at_once[direction])
+        return false;
+    if (l->contiguous) {
+        pw_layout_copy_contiguous(l, direction, mem, packed, count);
+        return true;
+    }
+    fn = atomic_load_explicit(unpack ? &l->kernel->unpack : &l->kernel->pack, memory_order_acquire);
+    if (fn)
+        fn(unpack ? mem : packed, unpack ? packed : mem, count, &l->args);
+    return fn;
+}
+
+#endif
