@@ -3,11 +3,11 @@
  *
  * A loop of 64-byte steps to an aligned destination, with first and last steps that overlap: stores that straddle
  * cache lines would halve its speed. Steps use the target's vectors for long blocks (isa.copy_bytes): the source is
- * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. From
- * PW_COPY_LIBRARY bytes on, the C library copies. It is asked for memmove: kernels say no symbol versions, so glibc
- * would give them its oldest memcpy, which is not chosen by processor, and of memmove there is only one. Copies of that
- * length to the packed side use non-temporal stores in a call that moves more than the last-level cache holds
- * (g->stream). Shorter ones would be slower for it: each begins and ends with a line that is written in part.
+ * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. The C
+ * library's copy gains at no length: from 4 KiB on, glibc's leaves it to one instruction (rep movsb) where there is
+ * one. From PW_COPY_STREAM bytes on, copies to the packed side use non-temporal stores in a call that moves more than
+ * the last-level cache holds (g->stream). Shorter ones would be slower for it: each begins and ends with a line that is
+ * written in part.
  */
 #include "codegen/llvm/gen.h"
 
@@ -130,35 +130,18 @@ static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
     return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
 }
 
-/* n >= PW_COPY_LIBRARY */
-static void copy_library(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
-{
-    pw_if f;
-    if (g->stream) {
-        pw_if_open(g, &f, g->stream);
-        copy_stream(g, dst, src, n);
-        pw_if_else(g, &f);
-    }
-    LLVMBuildMemMove(g->b, dst, 1, src, 1, n);
-    if (g->stream)
-        pw_if_close(g, &f);
-}
-
 static void copy_large(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
 {
+    bool may_stream = g->stream && !(n.known && n.k < PW_COPY_STREAM);
     pw_if f;
-    if (n.known) {
-        if (n.k >= PW_COPY_LIBRARY)
-            copy_library(g, dst, src, n.v);
-        else
-            copy_loop(g, dst, src, n.v);
-        return;
+    if (may_stream) {
+        pw_if_open(g, &f, LLVMBuildAnd(g->b, g->stream, at_least(g, n.v, PW_COPY_STREAM), ""));
+        copy_stream(g, dst, src, n.v);
+        pw_if_else(g, &f);
     }
-    pw_if_open(g, &f, at_least(g, n.v, PW_COPY_LIBRARY));
-    copy_library(g, dst, src, n.v);
-    pw_if_else(g, &f);
     copy_steps(g, dst, src, n.v, small);
-    pw_if_close(g, &f);
+    if (may_stream)
+        pw_if_close(g, &f);
 }
 
 void pw_copy_long(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n)

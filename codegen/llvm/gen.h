@@ -116,7 +116,7 @@ typedef struct pw_move {
     int block;
 } pw_move;
 
-enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_LIBRARY = 16384 };
+enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_STREAM = 16384 };
 
 /* n <= PW_MOVE_FIXED bytes, straight line. */
 void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n);

@@ -107,7 +107,7 @@ void pw_leaf_emit(pw_gen *g, const pw_leaf *leaf, pw_at at)
 bool pw_region_streams(const pw_shape_region *r)
 {
     for (int i = 0; i < r->npieces; i++)
-        if (!is_baked(r->pieces[i].bytes) || r->pieces[i].bytes.value >= PW_COPY_LIBRARY)
+        if (!is_baked(r->pieces[i].bytes) || r->pieces[i].bytes.value >= PW_COPY_STREAM)
             return true;
     return r->npieces == 0;
 }

@@ -49,7 +49,7 @@ static void print_introduction(FILE *out, const pw_input *input, const pw_target
           " *\n"
           " * Nothing else is written, gaps are neither read nor written, and a count of 0 or less does nothing. No\n"
           " * alignment is required. `packed` and the memory of the objects must not overlap. The functions keep no\n"
-          " * state: any number of threads may call them. They need no library but the C library's memmove.\n"
+          " * state: any number of threads may call them. They need no library.\n"
           " */\n",
           out);
 }

@@ -48,12 +48,12 @@ static pw_compile_job job_of(const vector *v, const pw_target *target, pw_emit e
         .shape = v->shape, .target = target, .emit = emit, .pack_name = "my_pack", .unpack_name = "my_unpack"};
 }
 
-static pw_blob emit(const pw_target *target, pw_emit kind)
+static pw_blob emit_blocks(int n, const pw_target *target, pw_emit kind)
 {
     vector v;
     pw_blob blob = {0};
     pw_diag diag = {0};
-    assert_true(make_vector(12, &v));
+    assert_true(make_vector(n, &v));
     pw_compile_job job = job_of(&v, target, kind);
     if (backend->compile(&job, &blob, &diag) != PW_OK) {
         print_error("%s\n", diag.text);
@@ -61,6 +61,11 @@ static pw_blob emit(const pw_target *target, pw_emit kind)
     }
     drop_vector(&v);
     return blob;
+}
+
+static pw_blob emit(const pw_target *target, pw_emit kind)
+{
+    return emit_blocks(12, target, kind);
 }
 
 static void check_contains(pw_emit kind, const char *words[])
@@ -82,6 +87,23 @@ static void texts(void **state)
     check_contains(PW_EMIT_IR_RAW, (const char *[]){"define void @my_pack(ptr noalias", "@my_unpack", NULL});
     check_contains(PW_EMIT_IR, (const char *[]){"define void @my_pack(ptr noalias", "@my_unpack", NULL});
     check_contains(PW_EMIT_ASM, (const char *[]){"my_pack:", "my_unpack:", "ret", NULL});
+}
+
+/* Kernels call no library, however long their blocks are. */
+static void calls_nothing(void **state)
+{
+    static const char *const targets[][2] = {{"x86_64-linux-gnu", "znver4"}, {"aarch64-linux-gnu", "generic"}};
+    static const int lengths[] = {300, 20000, 2000000};
+    (void)state;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < 3; i++) {
+            pw_target target;
+            assert_int_equal(pw_target_parse(targets[t][0], targets[t][1], &target, NULL), PW_OK);
+            pw_blob blob = emit_blocks(lengths[i], &target, PW_EMIT_ASM);
+            assert_non_null(strstr(blob.data, "my_unpack:"));
+            assert_null(strstr(blob.data, "mem"));
+            pw_blob_free(&blob);
+        }
 }
 
 static void check_elf(const char *triple, const char *cpu, pw_emit kind, int type, int machine)
@@ -286,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version),
         cmocka_unit_test(texts),
+        cmocka_unit_test(calls_nothing),
         cmocka_unit_test(other_targets),
         cmocka_unit_test(several_kernels),
         cmocka_unit_test(embedding_needs_the_nest),
