@@ -202,7 +202,7 @@ void pw_memory_release(void)
 /* What pw_memory_together has begun: a series, in which an allocation is kept in mind. */
 static _Thread_local bool together, holds_together;
 
-void pw_memory_together(bool on)
+void pw_memory_together_now(bool on)
 {
     together = on;
     if (!on && holds_together)

@@ -48,9 +48,15 @@ pw_memory_place pw_memory_look(const void *address);
  */
 bool pw_memory_hold(const pw_buffer *buffer);
 void pw_memory_release(void);
+void pw_memory_together_now(bool on);
 /* Begins, if `on`, or ends a series of questions of this thread about buffers of one call, which stay where they are
  * until then: the first one in GPU memory is kept in mind. */
-void pw_memory_together(bool on);
+static inline void pw_memory_together(bool on)
+{
+    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_HOST_ONLY)
+        pw_memory_together_now(on);
+}
+
 /* Returns a number that stands for the allocation that is kept in mind, if the address lies in it, and for no other
  * one; else 0. */
 unsigned pw_memory_held(const void *address);
