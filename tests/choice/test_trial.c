@@ -401,11 +401,12 @@ static void a_changed_machine_is_noticed(void **state)
     assert_int_equal(ranks[1].way[0], 1);
 }
 
-/* Returns the way that two ranks take in a round, of two whose second one has its kernel from round `ready` on. */
-static int way_in(int64_t round, int64_t ready, double guess)
+/* Returns the way that two ranks take in a round, of two whose second one has its kernel from round `ready` on, and
+ * takes `slow` before that. */
+static int way_in(int64_t round, double slow, int64_t ready, double guess)
 {
     const double guesses[] = {10, guess};
-    const world w = {.ways = 2, .cost = {27, 10}, .slow = 40, .ready = ready};
+    const world w = {.ways = 2, .cost = {27, 10}, .slow = slow, .ready = ready};
     rank ranks[2];
 
     ranks[0] = ranks[1] = begin(&w, guesses);
@@ -420,10 +421,19 @@ static void what_lost_without_its_kernel_is_tried_again(void **state)
 {
     (void)state;
     for (double guess = 8; guess <= 12; guess += 4) {
-        assert_int_equal(way_in(PW_TRIAL_SECOND, 20, guess), 0);
-        assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 20, guess), 1);
-        assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 60, guess), 1);
+        assert_int_equal(way_in(PW_TRIAL_SECOND, 40, 20, guess), 0);
+        assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 40, 20, guess), 1);
+        assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 40, 60, guess), 1);
     }
+}
+
+/* The guess has it even where it took a hundred times as long without its kernel, and another way has not. */
+static void a_guess_is_tried_again_whatever_it_took(void **state)
+{
+    (void)state;
+    assert_int_equal(way_in(PW_TRIAL_SECOND, 3000, 20, 8), 0);
+    assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 3000, 20, 8), 1);
+    assert_int_equal(way_in(PW_TRIAL_SECOND + 26, 3000, 20, 12), 0);
 }
 
 static void what_cannot_be_is_never_taken(void **state)
@@ -480,6 +490,7 @@ int main(void)
         cmocka_unit_test(what_is_dear_is_little_of_long_rounds),
         cmocka_unit_test(a_changed_machine_is_noticed),
         cmocka_unit_test(what_lost_without_its_kernel_is_tried_again),
+        cmocka_unit_test(a_guess_is_tried_again_whatever_it_took),
         cmocka_unit_test(what_cannot_be_is_never_taken),
         cmocka_unit_test(rounds_before_a_window_are_its_first_step),
     };
