@@ -59,8 +59,9 @@ static inline __attribute__((always_inline)) int64_t move_contiguous(pack_call c
                                                                      MPI_Count position, MPI_Comm comm)
 {
     c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-    if (!c.entry || pw_note_is(c.entry) || !c.entry->dense || !is_last_comm(comm) || !pw_memory_is_known_host(c.user) ||
-        !pw_memory_is_known_host(c.packed) || !is_ordinary(&c, size, position))
+    if (!c.entry || pw_note_is(c.entry) || c.count > c.entry->in_one_block || !is_last_comm(comm) ||
+        !pw_memory_is_known_host(c.user + c.entry->lowest) || !pw_memory_is_known_host(c.packed) ||
+        !is_ordinary(&c, size, position))
         return 0;
     c.user += c.entry->lowest;
     if (c.direction == PW_PACK)

@@ -107,6 +107,10 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
         entry->layout = dense ? NULL : layout;
         entry->dense = dense;
         entry->gpu_only = is_own && !dense;
+        if (dense)
+            entry->in_one_block = INT64_MAX;
+        else if (!is_own && layout->blocks == 1 && layout->at_once[PW_PACK] > 0)
+            entry->in_one_block = 1;
         enlist(entry, &entries.list);
         if (!is_own)
             share(entry);

@@ -41,12 +41,13 @@ typedef struct pw_entry_choices {
 typedef struct pw_entry {
     /* The fields that the short path of a native call reads (runtime/mpi/strategy/is_native.h), in one cache line. */
     _Alignas(64) pw_layout *layout;
-    int64_t size;        /* packed bytes of one object; 0: not known */
-    int64_t lowest;      /* offset of the first object's lowest byte */
-    bool touches_origin; /* the type moves the byte at offset 0; with MPI_BOTTOM that is address 0 */
-    bool dense;          /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
-    bool gpu_only;       /* the layout is for GPU memory only: in host memory the type is left to MPI */
-    _Atomic bool mixed;  /* a type with this layout has basic elements of several sizes */
+    int64_t size;         /* packed bytes of one object; 0: not known */
+    int64_t lowest;       /* offset of the first object's lowest byte */
+    bool touches_origin;  /* the type moves the byte at offset 0; with MPI_BOTTOM that is address 0 */
+    bool dense;           /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
+    bool gpu_only;        /* the layout is for GPU memory only: in host memory the type is left to MPI */
+    _Atomic bool mixed;   /* a type with this layout has basic elements of several sizes */
+    int64_t in_one_block; /* as many objects are one block in host memory, and no statistics count their moves */
     pw_entry_choices choices;
     int64_t blocks;               /* contiguous blocks of one object */
     struct pw_entry *prev, *next; /* the list of entries that this one is in, under the lock of the entries */

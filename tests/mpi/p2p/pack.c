@@ -103,6 +103,27 @@ static void check_random(int n)
     }
 }
 
+/* One object that is one block, with a gap behind it, is copied once its type is well known; not so two objects, nor
+ * two halves of a block in the other order. */
+static void check_one_block(void)
+{
+    enum { USES = 2000 };
+    int halves[] = {3, 0}, sizes[] = {4, 9}, rows[] = {1, 6}, starts[] = {2, 2};
+    MPI_Datatype types[3], block;
+
+    MPI_Type_contiguous(3, MPI_SHORT, &block);
+    MPI_Type_create_resized(block, -2, 16, &types[0]);
+    MPI_Type_create_indexed_block(2, 3, halves, MPI_SHORT, &types[1]);
+    MPI_Type_create_subarray(2, sizes, rows, starts, MPI_ORDER_C, MPI_SHORT, &types[2]);
+    for (int i = 0; i < 3; i++) {
+        MPI_Type_commit(&types[i]);
+        for (int use = 0; use < USES; use++)
+            check_type(types[i], 1 + use % 2, use % 5, MPI_Pack, MPI_Unpack, "one block, or nearly");
+        MPI_Type_free(&types[i]);
+    }
+    MPI_Type_free(&block);
+}
+
 static void check_bottom(void)
 {
     double array[64], packed[16], expected[16], back[64];
@@ -165,6 +186,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     check_set();
     check_random(argc > 1 ? atoi(argv[1]) : 500);
+    check_one_block();
     check_bottom();
     check_sequence();
     rc = test_result();
