@@ -302,14 +302,15 @@ static int take_part(pw_site *s, pw_round *r)
     return r->turn.slot < s->trial.n ? way_of(s, r->turn.slot) : s->way[PW_TRIAL_USUAL];
 }
 
-/* The next window of the site is due, or under way. */
+/* The next window of the site is due, or under way, unless pw_site_ask_all only has its way looked at again. */
 static int lead(pw_site *s, pw_round *now)
 {
-    int64_t round = s->trial.record ? atomic_load_explicit(&s->rounds, memory_order_relaxed) : s->trial.begin;
+    int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed), begin = s->trial.begin;
+    int64_t round = s->trial.record || rounds < begin ? rounds : begin;
 
     atomic_store_explicit(&s->rounds, round, memory_order_relaxed);
-    atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
-    if (find_window(s, round)) {
+    atomic_store_explicit(&s->until, begin, memory_order_relaxed);
+    if (rounds >= begin && find_window(s, round)) {
         now->lead = s;
         now->turn = pw_trial_take(&s->trial, round);
         return take_part(s, now);
@@ -385,13 +386,9 @@ static pw_site *find(const pw_site_key *key, const pw_site_question *q)
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
-    bool tries = s->has_trial && q->rivals > 0, due = pw_site_is_due(s);
+    bool due = pw_site_is_due(s);
 
-    if (tries && due && rounds < s->trial.begin) { /* pw_site_ask_all */
-        atomic_store_explicit(&s->until, s->trial.begin, memory_order_relaxed);
-        due = false;
-    }
-    if (tries && (due || has_lead(now) || has_lead(flight)))
+    if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
         return in_window(s, now, flight);
     if (due)
         return ask_again(s, q, rounds);
