@@ -5,16 +5,16 @@
 #include "base/direction.h"
 #include "runtime/engine/layout/layout.h"
 
-#include <string.h>
-
-static inline __attribute__((always_inline)) void pw_layout_copy_contiguous(const pw_layout *l, pw_direction direction,
-                                                                            char *mem, char *packed, int64_t count)
+/* Calls the kernel. False: it is not there yet. */
+static inline __attribute__((always_inline)) bool pw_layout_call_kernel(pw_layout *l, pw_direction direction, char *mem,
+                                                                        int64_t count, char *packed)
 {
-    mem += l->lo;
-    if (direction == PW_UNPACK)
-        memcpy(mem, packed, (size_t)(count * l->size));
-    else
-        memcpy(packed, mem, (size_t)(count * l->size));
+    bool unpack = direction == PW_UNPACK;
+    pw_kernel_fn *fn = atomic_load_explicit(unpack ? &l->kernel->unpack : &l->kernel->pack, memory_order_acquire);
+
+    if (fn)
+        fn(unpack ? mem : packed, unpack ? packed : mem, count, &l->args);
+    return fn;
 }
 
 /*
@@ -24,19 +24,12 @@ static inline __attribute__((always_inline)) void pw_layout_copy_contiguous(cons
 static inline __attribute__((always_inline)) bool pw_layout_move_at_once(pw_layout *l, pw_direction direction,
                                                                          char *mem, int64_t count, char *packed)
 {
-    bool unpack = direction == PW_UNPACK;
-    pw_kernel_fn *fn;
-
     if ((uint64_t)count - 1 >= (uint64_t)l->at_once[direction])
         return false;
-    if (l->contiguous) {
-        pw_layout_copy_contiguous(l, direction, mem, packed, count);
-        return true;
-    }
-    fn = atomic_load_explicit(unpack ? &l->kernel->unpack : &l->kernel->pack, memory_order_acquire);
-    if (fn)
-        fn(unpack ? mem : packed, unpack ? packed : mem, count, &l->args);
-    return fn;
+    if (!l->contiguous)
+        return pw_layout_call_kernel(l, direction, mem, count, packed);
+    pw_direction_copy(direction, mem + l->lo, packed, count * l->size);
+    return true;
 }
 
 #endif

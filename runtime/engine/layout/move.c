@@ -20,33 +20,22 @@ static void interpret(move m, int64_t count)
         pw_interp_pack(m.layout->nest, m.mem, count, m.packed);
 }
 
-/* Returns NULL if there is no kernel, or not yet. */
-static inline pw_kernel_fn *kernel_of(move m)
-{
-    pw_kernel *k = m.layout->kernel;
-
-    return k ? atomic_load_explicit(m.unpack ? &k->unpack : &k->pack, memory_order_acquire) : NULL;
-}
-
 static bool move_in_turn(move m, int64_t count);
 
 /* Moves whole objects, count > 0 and size > 0. Returns whether a kernel did. */
 static bool move_objects(move m, int64_t count)
 {
     pw_layout *l = m.layout;
-    pw_kernel_fn *fn;
+    pw_direction direction = m.unpack ? PW_UNPACK : PW_PACK;
 
     if (l->contiguous) {
-        pw_layout_copy_contiguous(l, m.unpack ? PW_UNPACK : PW_PACK, m.mem, m.packed, count);
+        pw_direction_copy(direction, m.mem + l->lo, m.packed, count * l->size);
         return false;
     }
     if (count > l->apart && m.unpack)
         return move_in_turn(m, count);
-    fn = kernel_of(m);
-    if (fn) {
-        fn(m.unpack ? m.mem : m.packed, m.unpack ? m.packed : m.mem, count, &l->args);
+    if (l->kernel && pw_layout_call_kernel(l, direction, m.mem, count, m.packed))
         return true;
-    }
     if (l->kernel)
         pw_layout_warm(l, count * l->size);
     interpret(m, count);

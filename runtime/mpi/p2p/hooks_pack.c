@@ -12,8 +12,6 @@
 
 #include "hooks.h"
 
-#include <string.h>
-
 _Thread_local pw_pack_comm pw_pack_last_comm;
 
 static inline bool is_last_comm(MPI_Comm comm)
@@ -63,11 +61,7 @@ static inline __attribute__((always_inline)) int64_t move_contiguous(pack_call c
         !pw_memory_is_known_host(c.user + c.entry->lowest) || !pw_memory_is_known_host(c.packed) ||
         !is_ordinary(&c, size, position))
         return 0;
-    c.user += c.entry->lowest;
-    if (c.direction == PW_PACK)
-        memcpy(c.packed, c.user, (size_t)c.bytes);
-    else
-        memcpy(c.user, c.packed, (size_t)c.bytes);
+    pw_direction_copy(c.direction, c.user + c.entry->lowest, c.packed, c.bytes);
     return c.bytes;
 }
 
