@@ -62,9 +62,8 @@ static bool check_family(pw_collective *c)
         return false;
     if (in_place && (rooted ? !is_root(c) : c->group->between_groups))
         return false;
-    if (c->family == PW_BCAST && c->group->size == 1 && !c->group->between_groups && c->recv.buf != MPI_BOTTOM &&
-        pw_memory_place_of(c->recv.buf).kind == PW_PLACE_HOST)
-        return false; /* it keeps what it has */
+    if (pw_broadcasts_alone(c->family, &c->recv, c->group) && pw_memory_place_of(c->recv.buf).kind == PW_PLACE_HOST)
+        return false;
     b = pw_blocks_of(c->family, &c->send, &c->recv, c->root, c->group);
     use(&c->send, b.send, b.absent_send, PW_USE_READ);
     use(&c->recv, b.recv, b.absent_recv, use_of_received(c, in_place));

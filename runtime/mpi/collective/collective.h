@@ -114,6 +114,14 @@ typedef struct pw_blocks {
     const bool *absent_send, *absent_recv;
 } pw_blocks;
 
+/* Whether one process alone broadcasts: it keeps what it has, so MPI does nothing. But MPICH 5 reads what a persistent
+ * call is given, which must lie in host memory. */
+static inline __attribute__((always_inline)) bool pw_broadcasts_alone(pw_collective_family family, const pw_side *recv,
+                                                                      const pw_communicator *group)
+{
+    return family == PW_BCAST && group->size == 1 && !group->between_groups && recv->buf != MPI_BOTTOM;
+}
+
 static inline __attribute__((always_inline)) pw_blocks pw_blocks_of(pw_collective_family family, const pw_side *send,
                                                                     const pw_side *recv, int root,
                                                                     const pw_communicator *group)

@@ -353,8 +353,7 @@ static PW_NATIVE_INLINE bool are_native(pw_collective_family family, const sides
     group = pw_communicator_peek(comm);
     if (!group)
         return false;
-    /* One process alone keeps what it has. MPICH 5 reads that all the same if the call is persistent. */
-    if (family == PW_BCAST && group->size == 1 && !group->between_groups && s->recv.buf != MPI_BOTTOM &&
+    if (pw_broadcasts_alone(family, &s->recv, group) &&
         pw_memory_is_known_host((char *)s->recv.buf + (recv ? recv->lowest : 0)))
         return true;
     blocks = pw_blocks_of(family, &s->send, &s->recv, s->root, group);
