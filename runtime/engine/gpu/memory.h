@@ -48,6 +48,7 @@ pw_memory_place pw_memory_look(const void *address);
  */
 bool pw_memory_hold(const pw_buffer *buffer);
 void pw_memory_release(void);
+/* pw_memory_together, where there may be a GPU. */
 void pw_memory_together_now(bool on);
 /* Begins, if `on`, or ends a series of questions of this thread about buffers of one call, which stay where they are
  * until then: the first one in GPU memory is kept in mind. */

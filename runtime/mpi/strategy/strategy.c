@@ -26,6 +26,7 @@ static const pw_strategy *const table[PW_STRATEGY_COUNT] = {
 /* The strategy of a message to oneself that is moved. */
 static const pw_strategy_id joined = PW_STRATEGY_JOINED;
 
+_Static_assert((int)PW_CALL_KINDS *(PW_STRATEGY_COUNT + 1) <= UINT8_MAX, "a kind says what is forced, too (key_of)");
 _Static_assert((int)PW_STRATEGY_COUNT <= PW_SITE_WAYS, "sites have room for all strategies");
 _Static_assert(sizeof(pw_board) <= PW_COMMONS_PART_BYTES, "the board has room in the memory that ranks have in common");
 
