@@ -421,22 +421,25 @@ static bool is_as_last(const pw_gpu_fused *f, const pw_nest *nest, const void *c
 
 static pw_status add_again(pw_gpu_fused *f, const pw_gpu_call *call)
 {
-    const pw_gpu_fused_last l = f->last;
-    const int jobs = f->jobs - l.jobs;
-    if (!has_room(f, jobs, 0))
+    pw_gpu_fused_last *l = &f->last;
+    const uint64_t dst = away(call->dst, l->call.dst), src = away(call->src, l->call.src);
+    const int from = l->jobs, end = f->jobs;
+    if (!has_room(f, end - from, 0))
         return PW_ERR_OVERFLOW;
-    f->last = (pw_gpu_fused_last){l.nest, l.tables, *call, f->jobs};
-    for (int i = l.jobs; i < l.jobs + jobs; i++, f->jobs++) {
+    l->call.dst = call->dst;
+    l->call.src = call->src;
+    l->jobs = end;
+    for (int i = from; i < end; i++, f->jobs++) {
         f->at[f->jobs] = f->at[i];
-        f->addresses[f->jobs][PW_JOB_DST] = f->addresses[i][PW_JOB_DST] + away(call->dst, l.call.dst);
-        f->addresses[f->jobs][PW_JOB_SRC] = f->addresses[i][PW_JOB_SRC] + away(call->src, l.call.src);
+        f->addresses[f->jobs][PW_JOB_DST] = f->addresses[i][PW_JOB_DST] + dst;
+        f->addresses[f->jobs][PW_JOB_SRC] = f->addresses[i][PW_JOB_SRC] + src;
     }
     return PW_OK;
 }
 
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
 {
-    const pw_gpu_fused_last last = {nest, tables, *call, f->jobs};
+    const void *const *all = tables;
     const int jobs = f->jobs, words = f->words;
     if (is_as_last(f, nest, tables, call))
         return add_again(f, call);
@@ -453,7 +456,7 @@ pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *con
         tables += tables_of(r);
     }
     if (status == PW_OK) {
-        f->last = last;
+        f->last = (pw_gpu_fused_last){nest, all, *call, jobs};
     } else {
         f->jobs = jobs;
         f->words = words;
@@ -471,10 +474,11 @@ static int units_log(const uint64_t *rec)
     return threads - (list ? (int)(rec[PW_JOB_EXTRA + 5] >> 16) : 0);
 }
 
+/* `several` is a power of two. */
 static int64_t blocks_of(const uint64_t *rec, int64_t several)
 {
     int64_t units = (int64_t)rec[PW_JOB_UNITS], step = several << units_log(rec);
-    return (units + step - 1) / step;
+    return (units + step - 1) >> __builtin_ctzll((unsigned long long)step);
 }
 
 static int64_t all_blocks(const pw_gpu_fused *f, int64_t several)
