@@ -43,8 +43,7 @@ typedef struct pw_gpu_batch batch;
 /* The batch that this thread collects. Another thread that finishes a member may launch it, which closes it. */
 static _Thread_local batch *collected;
 
-/* ---- which transfers can be fused
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- which transfers can be fused -------------------------------------------------------------------------------- */
 
 /* The number of whole objects. Transfers with a part of an object are not fused. */
 static int64_t objects_of(const pw_gpu_order *o)
@@ -117,14 +116,9 @@ static void put_on_its_way(batch *b)
 
 static batch *batch_of(pw_gpu_lane *lane)
 {
-    batch *b = lane->batch;
-
-    if (!b) {
-        b = lane->batch = calloc(1, sizeof *b);
-        if (b)
-            pthread_mutex_init(&b->lock, NULL);
-    }
-    return b;
+    if (!lane->batch && (lane->batch = calloc(1, sizeof *lane->batch)) != NULL)
+        pthread_mutex_init(&lane->batch->lock, NULL);
+    return lane->batch;
 }
 
 static batch *open_batch(const pw_gpu_order *o)
@@ -138,10 +132,10 @@ static batch *open_batch(const pw_gpu_order *o)
         return NULL;
     }
     b->lane = lane;
-    b->promised = false;
+    b->promised = b->foreign = false;
     b->n = 0;
-    b->foreign = false;
     b->bytes = 0;
+    b->fused.jobs = b->fused.words = 0;
     b->members[0].scratch = b->members[0].part = NULL;
     b->begun = PW_OK;
     atomic_store_explicit(&b->left, 1, memory_order_relaxed);
@@ -182,39 +176,51 @@ static void stop_collecting(void)
     let_go(b);
 }
 
+/* The call that moves `count` objects, or bytes without a layout. */
+static pw_gpu_call call_of(const pw_gpu_order *o, int64_t count)
+{
+    const pw_buffer *u = &o->buffer;
+    char *here = (char *)u->base + (u->layout ? 0 : u->offset);
+    void *there = (void *)(uintptr_t)o->packed.device;
+
+    return (pw_gpu_call){.count = count,
+                         .dst = o->direction == PW_UNPACK ? (void *)here : there,
+                         .src = o->direction == PW_UNPACK ? there : (void *)here,
+                         .direction = o->direction};
+}
+
 static pw_status add_job(batch *b, const pw_gpu_order *o)
 {
     const pw_buffer *u = &o->buffer;
     pw_gpu_layout *l = u->layout ? pw_gpu_layout_of(u->layout) : NULL;
     pw_gpu_bound *bound = l ? pw_gpu_layout_bind(l, u->place.gpu) : NULL;
-    char *here = (char *)u->base + (l ? 0 : u->offset);
-    void *there = (void *)(uintptr_t)o->packed.device;
-    const pw_gpu_call call = {.count = objects_of(o),
-                              .dst = o->direction == PW_UNPACK ? (void *)here : there,
-                              .src = o->direction == PW_UNPACK ? there : (void *)here,
-                              .direction = o->direction};
+    const pw_gpu_call call = call_of(o, objects_of(o));
 
     if (l && (!bound || !bound->table_addresses))
         return PW_ERR_NOMEM;
     return pw_gpu_fused_add(&b->fused, l ? u->layout->nest : NULL, l ? bound->table_addresses : NULL, &call);
 }
 
-/* Adds the jobs of a new member. The job of the first member is only added together with the second, since the first
- * may stay alone. */
-static pw_status add_jobs(batch *b, const pw_gpu_order *o)
+/* Whether the order differs from the last member's by its addresses alone. Then what was found out about that one holds
+ * for it: it suits, and has the same jobs. */
+static bool is_as_last(const batch *b, const pw_gpu_order *o)
 {
-    if (b->n == 0)
-        return PW_OK;
-    if (b->n == 1) {
-        b->fused.jobs = b->fused.words = 0;
-        if (add_job(b, &b->members[0].order) != PW_OK)
-            return PW_ERR_OVERFLOW;
-    }
-    return add_job(b, o);
+    const pw_gpu_order *l = &b->members[b->n > 0 ? b->n - 1 : 0].order;
+
+    return b->n > 0 && l->buffer.layout == o->buffer.layout && l->buffer.place.gpu == o->buffer.place.gpu &&
+           l->bytes == o->bytes && l->direction == o->direction && l->foreign == o->foreign &&
+           !l->packed.host == !o->packed.host && o->packed.device && !o->replica;
+}
+
+static pw_status add_job_as_last(pw_gpu_fused *f, const pw_gpu_order *o)
+{
+    const pw_gpu_call call = call_of(o, f->last.call.count);
+
+    return pw_gpu_fused_add(f, f->last.nest, f->last.tables, &call);
 }
 
 /* Makes an order a member of the batch. PW_ERR_OVERFLOW: the batch has no room for it, or is closed. */
-static pw_status put(batch *b, const pw_gpu_order *o)
+static pw_status put(batch *b, const pw_gpu_order *o, bool as_last)
 {
     PW_HOLD(&b->lock);
     pw_gpu_transfer *t = &b->members[b->n];
@@ -222,10 +228,12 @@ static pw_status put(batch *b, const pw_gpu_order *o)
 
     if (!b->open || b->n == PW_GPU_FUSED_JOBS)
         return PW_ERR_OVERFLOW;
-    status = add_jobs(b, o);
+    status = as_last ? add_job_as_last(&b->fused, o) : add_job(b, o);
     if (status != PW_OK)
         return status;
-    *t = (pw_gpu_transfer){.order = *o, .lane = b->lane, .batch = b};
+    t->order = *o;
+    t->lane = b->lane;
+    t->batch = b;
     b->bytes += o->bytes;
     b->foreign |= o->foreign;
     b->n++;
@@ -251,7 +259,7 @@ static pw_gpu_transfer *add(const pw_gpu_order *o)
         collected = b;
         if (!b)
             return NULL;
-        status = put(b, o);
+        status = put(b, o, false);
         if (status == PW_OK)
             return &b->members[b->n - 1];
         if (status == PW_ERR_OVERFLOW || b->n == 0)
@@ -275,6 +283,8 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
     pw_gpu_transfer *t = NULL;
     pw_gpu_scope scope;
 
+    if (collected && is_as_last(collected, o) && put(collected, o, true) == PW_OK)
+        return &collected->members[collected->n - 1];
     if (!pw_gpu_batch_takes(o))
         return NULL;
     if (collected && !suits(collected, o))
@@ -354,14 +364,15 @@ static pw_status repeat(const pw_gpu_order *o, pw_status status)
 
 pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
 {
-    const pw_gpu_order again = t->order;
-    pw_gpu *gpu = again.buffer.place.gpu;
     batch *b = t->batch;
+    pw_gpu *gpu = b->lane->gpu;
+    pw_gpu_order again;
     pw_gpu_scope scope;
     pw_status status;
 
     if (finish_quickly(b))
         return PW_OK;
+    again = t->order;
     if (pw_gpu_enter(gpu, &scope) != PW_OK) {
         keep_promise(b);
         return pw_gpu_judge(gpu, PW_ERR_IO);
