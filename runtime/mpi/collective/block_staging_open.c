@@ -138,10 +138,10 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
 
 /* The sums over all blocks that lie in the staging buffer. */
 typedef struct tally {
-    known few[FEW], *all; /* of each block: `few`, or memory of the pool if there are more */
-    int64_t known_bytes;  /* of that memory */
-    const known
-        *leading; /* the largest staged block, where those that must be staged come first; NULL: there is none */
+    known few[FEW], *all;          /* of each block: `few`, or memory of the pool if there are more */
+    int64_t known_bytes;           /* of that memory */
+    const known *leading;          /* the largest staged block, those that must be staged first; NULL: there is none */
+    bool needed;                   /* it must be staged */
     int64_t staged, bytes, pieces; /* pieces: contiguous blocks in memory, by which strategies estimate costs */
 } tally;
 
@@ -159,10 +159,12 @@ static int64_t place_of(const pw_side *side, int i, const pw_message *m, int64_t
 
 static void lead(tally *t, const known *k)
 {
-    bool must = pw_mirror_is_needed(&k->m), other_must = t->leading && pw_mirror_is_needed(&t->leading->m);
+    bool must = pw_mirror_is_needed(&k->m);
 
-    if (!t->leading || (must != other_must ? must : k->m.buffer.bytes > t->leading->m.buffer.bytes))
-        t->leading = k;
+    if (t->leading && (must != t->needed ? !must : k->m.buffer.bytes <= t->leading->m.buffer.bytes))
+        return;
+    t->leading = k;
+    t->needed = must;
 }
 
 static bool make_room(tally *t, int blocks)
@@ -202,7 +204,7 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
     }
     if (!t->leading)
         return PW_ERR_UNSUPPORTED;
-    *needed = pw_mirror_is_needed(&t->leading->m);
+    *needed = t->needed;
     if (side->form == PW_SIDE_EQUAL && __builtin_mul_overflow(side->blocks, t->leading->m.buffer.bytes, &t->bytes))
         return PW_ERR_OVERFLOW;
     if (side->form >= PW_SIDE_VARYING && !side->displs.wide && t->bytes / unit_of(side, &t->leading->m) > INT_MAX)
@@ -352,8 +354,10 @@ static bool stage_block(pw_block_staging *b, const pw_side *side, const stand_in
         run[-1].part.buffer.bytes += m->buffer.bytes;
         return true;
     }
-    *run = (pw_run){.part = b->whole, .use = use, .by_cpu = by_cpu};
+    run->part = b->whole;
     run->part.buffer = m->buffer;
+    run->use = use;
+    run->by_cpu = by_cpu;
     run->part.data = data;
     run->part.inbound = NULL;
     run->owner = m->buffer.layout && m->buffer.layout != b->whole.buffer.layout;

@@ -176,23 +176,23 @@ static bool is_known(const pw_collective *c, const pw_side *side)
     return true;
 }
 
-/* Returns the address of the first byte of block i if the buffer is MPI_BOTTOM; the type of the block is known. */
-static int64_t address_of(const pw_side *side, int i)
+/* Returns whether block i of MPI_BOTTOM, of a known type, begins at no address: addresses are not small. */
+static bool begins_nowhere(const pw_side *side, int i)
 {
-    return pw_displ_at(side->displs, i) + pw_registry_find(pw_side_type(side, i))->lowest;
+    enum { NO_ADDRESS = 4096 };
+    int64_t at = pw_displ_at(side->displs, i) + pw_registry_find(pw_side_type(side, i))->lowest;
+
+    return at < NO_ADDRESS && at > -NO_ADDRESS;
 }
 
 /* Returns whether the program has forgotten the buffer. A buffer of NULL may be MPI_BOTTOM, which is NULL in both MPIs.
- * Then displacements are addresses, and addresses are not small. */
+ * Then displacements are addresses. */
 static bool is_missing(const pw_side *side)
 {
-    enum { NO_ADDRESS = 4096 };
-
     if (!side->use || side->buf != MPI_BOTTOM || side->form != PW_SIDE_TYPED)
         return false;
     for (int i = 0; i < side->blocks; i++)
-        if (pw_side_count(side, i) > 0 && pw_side_use(side, i) && address_of(side, i) < NO_ADDRESS &&
-            address_of(side, i) > -NO_ADDRESS)
+        if (pw_side_count(side, i) > 0 && pw_side_use(side, i) && begins_nowhere(side, i))
             return true;
     return false;
 }
