@@ -35,7 +35,7 @@ def corpus(place):
     made = place.compile("corpus", [f"-I{tree}"], [tree / "datatype_corpus.c"])
     for what, ranks in (("packs", 1), ("messages", 2)):
         yield Program(f"corpus, {what}", (made, "--seconds=0.05" if place.quick else "--seconds=0.3"), environment=place.mpi.environment,
-                      only="", ranks=ranks, turns="--turns", uses="--uses=")
+                      together=True, ranks=ranks, turns="--turns", uses="--uses=")
 
 
 def halo3d_row(name):

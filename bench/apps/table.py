@@ -1,7 +1,6 @@
 """What people read: the table of a run, and that of two of them."""
-from turns import HAND, NATIVE, OURS
+from turns import HAND, NATIVE, OURS, WORTH_A_LOOK
 
-WORTH_A_LOOK = 0.97  # rows that are slower than this with Packwright are named below the table
 RESTLESS = 2  # a row whose native times differ by such a factor was measured beside something else
 
 
@@ -55,6 +54,9 @@ def of_findings(findings):
     if slower:
         parts.append(f"Slower than {WORTH_A_LOOK} with Packwright: {len(slower)} of {len(findings.rows)} rows\n" + "\n".join(
             f"  {row.ratio():.2f}  {row.mpi}: {row.application}: {row.name}" for row in sorted(slower, key=lambda row: row.ratio())))
+    again = [row for row in findings.rows if row.once]
+    if again:
+        parts.append(f"Judged by more turns alone, since they were slower once: {len(again)} of {len(findings.rows)} rows")
     restless = [row for row in findings.rows if row.times.get(NATIVE) and max(row.times[NATIVE]) > RESTLESS * min(row.times[NATIVE])]
     if restless:
         parts.append(f"The machine was not quiet: native times of {len(restless)} of {len(findings.rows)} rows differ by more than a factor "

@@ -2,6 +2,7 @@
 import collections
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 NATIVE, OURS, HAND = "native", "packwright", "by hand"
 TRIED = 64  # uses in which ways are tried
+WORTH_A_LOOK = 0.97  # a row whose ratio is below this may be slower with Packwright
 
 
 class Missing(Exception):
@@ -38,6 +40,7 @@ class Program:
     environment: dict = field(default_factory=dict)
     hand_environment: dict = field(default_factory=dict)  # what is added to it if it packs by itself
     only: str = "--only="  # what stands before a row's name in the argument that has only this row run; empty: there is none
+    together: bool = False  # it has too many rows for a process each: the argument may have several, as @(ROW|ROW)
     ranks: int = 2
     limit: int = 300  # seconds of one run
     read: callable = read_rows  # rows of what it has said in a way
@@ -65,6 +68,7 @@ class Row:
     first: list = field(default_factory=list)  # seconds of first uses with Packwright, in which ways are tried
     results: dict = field(default_factory=lambda: collections.defaultdict(list))
     taken: dict = field(default_factory=dict)  # strategy: messages
+    once: float = 0  # the ratio for which it was run again; 0: it was not
     left: dict = field(default_factory=dict)  # what was left to the MPI
     fault: str = ""
 
@@ -98,11 +102,12 @@ class Row:
 
     def data(self):
         return {"application": self.application, "mpi": self.mpi, "row": self.name, "seconds": dict(self.times), "taken": self.taken,
-                "beside": dict(self.beside), "first": self.first, "left": self.left, "fault": self.fault}
+                "beside": dict(self.beside), "first": self.first, "left": self.left, "once": self.once, "fault": self.fault}
 
     @classmethod
     def of(cls, data):
-        row = cls(data["application"], data["mpi"], data["row"], taken=data["taken"], left=data["left"], fault=data["fault"])
+        row = cls(data["application"], data["mpi"], data["row"], taken=data["taken"], left=data["left"], once=data.get("once", 0),
+                  fault=data["fault"])
         row.times.update(data["seconds"])
         row.beside.update(data.get("beside", {}))
         row.first.extend(data.get("first", ()))
@@ -162,10 +167,11 @@ def run(command, environment, limit):
 
 class Turns:
     """Runs programs. `launch(program, words, way, options)` is the command line for words of a program in a way. With `alone` each row
-    has processes of its own, so that nothing is learned from rows before it."""
+    has processes of its own, so that nothing is learned from rows before it. A row that is slower with Packwright is judged `again`, by so
+    many more turns alone, in processes without the others: among hundreds of rows the slowest ones are slower in the first turns than they are."""
 
-    def __init__(self, launch, mpi, pairs=5, forced=(), alone=False, say=lambda text: print(text, file=sys.stderr, flush=True)):
-        self.launch, self.mpi, self.pairs, self.forced, self.alone, self.say = launch, mpi, pairs, forced, alone, say
+    def __init__(self, launch, mpi, pairs=5, forced=(), alone=False, again=0, say=lambda text: print(text, file=sys.stderr, flush=True)):
+        self.launch, self.mpi, self.pairs, self.forced, self.alone, self.again, self.say = launch, mpi, pairs, forced, alone, again, say
 
     def rows_of(self, program, way, arguments=(), options=()):
         """The rows of one run, and why there are none."""
@@ -175,20 +181,31 @@ class Turns:
 
     def judge(self, program):
         """A program's rows after all turns."""
-        if not self.alone or not program.only:
-            return self.turns(program, [])
-        names, why = self.rows_of(program, NATIVE)
-        if why:
-            raise Missing(f"fails natively: {why}")
-        return [row for name in names for row in self.turns(program, [program.only + name])]
+        if not self.alone or not program.only or program.together:
+            rows = self.turns(program, [])
+        else:
+            names, why = self.rows_of(program, NATIVE)
+            if why:
+                raise Missing(f"fails natively: {why}")
+            rows = [row for name in names for row in self.turns(program, [program.only + name])]
+        return self.judge_again(program, rows) if self.again and program.only else rows
 
-    def turns(self, program, arguments):
+    def judge_again(self, program, rows):
+        """The rows, of which slower ones are judged by more turns, but for those that something is wrong with."""
+        once = {row.name: row.ratio() for row in rows if row.ratio() and row.ratio() < WORTH_A_LOOK and not row.fault}
+        wanted = [f"@({'|'.join(re.escape(name) for name in once)})"] if program.together and once else list(once)
+        judged = {row.name: row for want in wanted for row in self.turns(program, [program.only + want], self.again)}
+        for name, row in judged.items():
+            row.once = once[name]
+        return [judged.get(row.name, row) for row in rows]
+
+    def turns(self, program, arguments, pairs=None):
         """The rows that a program prints with such arguments. The first turn warms up: its results count, its times do not. Of a program
         that times native itself it is the only one natively, for the results, and what warms up is the question what was done."""
         ways = [NATIVE, OURS, *([HAND] if program.hand or program.hand_environment else []), *self.forced]
-        rows, failed = {}, {}
-        for turn in range(self.pairs + 1):
-            self.say(f"{self.mpi}: {program.application}: turn {turn} of {self.pairs} {' '.join(arguments)}")
+        rows, failed, pairs = {}, {}, pairs or self.pairs
+        for turn in range(pairs + 1):
+            self.say(f"{self.mpi}: {program.application}: turn {turn} of {pairs} {' '.join(arguments)}")
             for way in ways if turn % 2 else reversed(ways):
                 if way in failed or (program.uses and (way == NATIVE) == bool(turn)):
                     continue
@@ -232,7 +249,7 @@ class Turns:
 
     def add_ways(self, program, rows):
         """Asks Packwright what it did with each row, in runs of their own, since counting takes time."""
-        if not program.only and len(rows) > 1:
+        if (program.together or not program.only) and len(rows) > 1:
             return
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"

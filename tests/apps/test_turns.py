@@ -21,7 +21,7 @@ only = next((w[7:] for w in words if w.startswith("--only=")), "")
 for name, seconds, result, *within in json.loads(words[0]).get(way, []):
     if name == "crash":
         sys.exit("it has crashed")
-    if not only or only == name:
+    if not only or only == name or only[:2] == "@(" and name in only[2:-1].split("|"):
         print(json.dumps({"row": name, "seconds": seconds, "result": result, **dict(zip(("native", "first"), within))}))
 if report:
     open(report, "w").write(json.dumps({"left_to_mpi": {"uses": 7}, "types": [
@@ -112,6 +112,23 @@ def test_alone_each_row_has_processes_of_its_own():
     rows, ways = judge({way: [["a", 1, "x"], ["b", 1, "x"]] for way in (NATIVE, OURS)}, alone=True)
     assert [row.name for row in rows] == ["a", "b"] and all(len(row.times[OURS]) == 3 for row in rows)
     assert len(ways) == 1 + 2 * (2 * 4 + 1)
+
+
+def test_a_slower_row_is_judged_by_more_turns_alone():
+    invented = Invented()
+    speech = {way: [["bad", bad, "x"], ["good", 2.0, "x"], ["worse", worse, "x"]] for way, bad, worse in ((NATIVE, 0.9, 1.0), (OURS, 1.0, 2.0))}
+    program = Program("invented", (json.dumps(speech),), together=True)
+    rows = Turns(invented.launch, "an MPI", pairs=1, alone=True, again=5, say=lambda text: None).judge(program)
+    assert [(row.name, row.once, len(row.times[OURS])) for row in rows] == [("bad", 0.9, 5), ("good", 0, 1), ("worse", 0.5, 5)]
+    assert len(invented.ways) == 2 * 2 + 2 * 6
+    text = table.of_findings(Findings(rows=[Row.of(row.data()) for row in rows]))
+    assert "Slower than 0.97 with Packwright: 2 of 3 rows\n  0.50  an MPI: invented: worse" in text and "more turns alone, since they were slower once: 2 of 3" in text
+
+
+def test_a_wrong_row_is_not_judged_again():
+    speech = {NATIVE: [["r", 0.5, "x"]], OURS: [["r", 1.0, "y"]]}
+    rows, _ = judge(speech, again=5)
+    assert len(rows) == 1 and rows[0].fault and not rows[0].once
 
 
 def test_another_result_is_noticed():

@@ -131,7 +131,7 @@ static uint64_t digest_of_all(const rows *all, const row *r)
 
 bool rows_wanted(const rows *all, const char *name)
 {
-    return !strcmp(all->only, name) || !fnmatch(all->only, name, 0);
+    return !strcmp(all->only, name) || !fnmatch(all->only, name, FNM_EXTMATCH);
 }
 
 static int by_value(const void *a, const void *b)

@@ -8,8 +8,8 @@
  * and turned past Packwright: "native" are the seconds of the latter, and "first" those of one of its first uses, in
  * which ways are tried.
  *
- * Options of every program: --only=ROW (a shell pattern), --seconds=TIME of a row, --hand (packs by itself), --turns,
- * --uses=N (makes so many before those whose result counts, and prints 0 seconds).
+ * Options of every program: --only=ROW (a shell pattern, or several, as @(ROW|ROW)), --seconds=TIME of a row, --hand
+ * (packs by itself), --turns, --uses=N (makes so many before those whose result counts, and prints 0 seconds).
  */
 #ifndef PW_BENCH_APPS_ROWS_H
 #define PW_BENCH_APPS_ROWS_H
