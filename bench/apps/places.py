@@ -57,13 +57,14 @@ class Mpi:
 class Place:
     """What an application needs to be had, for one MPI. What is installed lies below `base`; nothing is installed system-wide."""
 
-    def __init__(self, base, build, mpi, quick=False, ranks=2, jobs=2):
-        self.base, self.build, self.mpi, self.quick, self.ranks, self.jobs = base, build, mpi, quick, ranks, jobs
+    def __init__(self, base, build, mpi, quick=False, ranks=2, jobs=2, without=False):
+        self.base, self.build, self.mpi, self.quick, self.ranks, self.jobs, self.without = base, build, mpi, quick, ranks, jobs, without
         self.tag = re.sub(r"\W+", "-", str(mpi))
         base.mkdir(parents=True, exist_ok=True)
 
     def command(self, program, words, way, options=()):
         """The command line for a program, in a way."""
+        way = NATIVE if self.without and way == OURS else way
         start = [self.mpi.launcher, "-n", program.ranks, *words]
         if program.linked:
             told = {NATIVE: ["PACKWRIGHT_DISABLE=1"], OURS: [], HAND: []}.get(way, [f"PACKWRIGHT_STRATEGY={way}"])

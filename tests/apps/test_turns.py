@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "apps"))
 import table  # noqa: E402
 import turns  # noqa: E402
-from places import Mpi  # noqa: E402
+from places import Mpi, Place  # noqa: E402
 from turns import HAND, NATIVE, OURS, Findings, Missing, Program, Row, Turns  # noqa: E402
 
 # A program whose rows, times and results are told by its arguments and by the way it is run in.
@@ -239,6 +240,12 @@ def test_an_mpi_that_is_not_there_is_skipped(tmp_path):
     done = subprocess.run([sys.executable, ROOT / "bench/apps/run", "types", f"--build={tmp_path}", "--mpi=/nowhere/mpicc"], check=False,
                           capture_output=True, text=True)
     assert done.returncode == 2 and "skipped: there is no mpicc or mpiexec of /nowhere/mpicc" in done.stdout
+
+
+def test_packwright_is_left_out_where_this_is_asked_for(tmp_path):
+    mpi = SimpleNamespace(launcher="mpiexec", kind="mpich")
+    native, ours = ([Place(tmp_path, tmp_path, mpi, without=without).command(Program("a", ("a",)), ["a"], OURS) for without in (True, False)])
+    assert native == ["mpiexec", "-n", 2, "a"] and ours[-4:] == native and ours[1] == "run"
 
 
 def test_the_libraries_of_an_mpi_are_those_that_its_mpicc_names(tmp_path):
