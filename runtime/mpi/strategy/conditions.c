@@ -80,8 +80,7 @@ static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
            when(!is_taken || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT);
 }
 
-/* What says which ways can carry a message. */
-static unsigned set_of(const pw_message *m)
+unsigned pw_message_conditions(const pw_message *m)
 {
     bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
     unsigned set =
@@ -94,14 +93,15 @@ static unsigned set_of(const pw_message *m)
 
 bool pw_message_can(const pw_message *m, pw_strategy_id id)
 {
-    return pw_way_can(id, set_of(m));
+    return pw_way_can(id, pw_message_conditions(m));
 }
 
 void pw_ask(pw_asked *a, const pw_message *m)
 {
     a->message = m;
     a->is_complete = false;
-    a->now = (pw_conditions){.set = set_of(m), .kind = m->kind, .shape = shape_of(m), .to = m->to ? &a->to : NULL};
+    a->now = (pw_conditions){
+        .set = pw_message_conditions(m), .kind = m->kind, .shape = shape_of(m), .to = m->to ? &a->to : NULL};
     if (m->to)
         a->to = (pw_conditions){
             .set = when(m->to->entry->layout, PW_IF_LAYOUT), .kind = m->to->kind, .shape = shape_of(m->to)};

@@ -14,7 +14,9 @@ typedef struct pw_asked {
     bool is_complete;
 } pw_asked;
 
-/* Finds out which ways can carry a described message, and its shape. */
+/* Returns those conditions of a described message that say which ways can carry it. */
+unsigned pw_message_conditions(const pw_message *m);
+/* Finds these out, and its shape. */
 void pw_ask(pw_asked *a, const pw_message *m);
 /* Finds out the rest, which costs depend on, if that has not been done. */
 const pw_conditions *pw_ask_all(pw_asked *a);
@@ -22,6 +24,10 @@ const pw_conditions *pw_ask_all(pw_asked *a);
 /* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is
  * not remembered. */
 pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, struct pw_site **record);
+
+/* Returns the site that keeps the way of a described message, which another one of its layout and size took, and counts
+ * a use of it; NULL: pw_strategy_choose must be asked. */
+struct pw_site *pw_strategy_again(const pw_message *m, int *way);
 
 /* ---- pipeline.c -------------------------------------------------------------------------------------------------- */
 

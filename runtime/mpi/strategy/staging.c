@@ -53,7 +53,14 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     const pw_strategy *strategy;
     pw_strategy_id id;
     pw_asked asked;
+    int way;
 
+    record = pw_strategy_again(m, &way);
+    if (record && (strategy = pw_strategy_of((pw_strategy_id)way))->take &&
+        pw_staging_open_by(s, m, strategy) == PW_OK) {
+        s->site = record;
+        return true;
+    }
     pw_ask(&asked, m);
     while ((strategy = pw_strategy_of(id = pw_strategy_choose(&asked, refused, &record)))->take &&
            pw_staging_open_by(s, m, strategy) != PW_OK)

@@ -190,14 +190,25 @@ static pw_site_question question_of(pw_asked *a)
     return q;
 }
 
+/* Whether nothing but a layout, a size and the kind of call tells the messages of a site apart. */
+static bool is_plain(const pw_message *m, const pw_site *s)
+{
+    return m->kind <= PW_CALL_NONBLOCKING && !m->to && m->variant == 0 && s->key.place == 0;
+}
+
 /* An entry is shared and constant, except for its atomic fields. */
+static _Atomic(pw_site *) *slot_of(const pw_message *m)
+{
+    pw_entry_choices *c = &((pw_entry *)m->entry)->choices;
+
+    return m->to ? &c->to_oneself[m->kind] : &c->native[m->kind][pw_native_slot(m->cost_bytes, m->role)];
+}
+
 static void remember_in(const pw_message *m, pw_site *s)
 {
-    pw_entry *entry = (pw_entry *)m->entry;
-    _Atomic(pw_site *) *slot = m->to ? &entry->choices.to_oneself[m->kind]
-                                     : &entry->choices.native[m->kind][pw_native_slot(m->cost_bytes, m->role)];
+    _Atomic(pw_site *) *slot = slot_of(m);
 
-    if (!entry->layout || m->buffer.place.kind != PW_PLACE_HOST)
+    if (!m->entry->layout || m->buffer.place.kind != PW_PLACE_HOST)
         return;
     atomic_store(slot, s);
     if (pw_split_is_possible(
@@ -205,12 +216,12 @@ static void remember_in(const pw_message *m, pw_site *s)
         atomic_store(slot, NULL);
 }
 
-/* Lets the short path (runtime/mpi/strategy/is_native.h) find a site that left a message to MPI. */
-static void remember_native(const pw_message *m, pw_site *s)
+/* Lets the short paths (runtime/mpi/strategy/is_native.h, and pw_strategy_again) find the site of a message. */
+static void remember(const pw_message *m, pw_site *s, int way)
 {
     pw_message to;
 
-    if (!s || chosen_by.counted)
+    if (!s || chosen_by.counted || (way != pw_way_left && !is_plain(m, s)))
         return;
     remember_in(m, s);
     if (!m->to)
@@ -235,13 +246,28 @@ pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, pw_site **recor
     question = question_of(a);
     id = pw_judge_take(&key, &question, record);
     if (pw_way_can(id, a->now.set)) {
-        if (id == pw_way_left)
-            remember_native(a->message, *record);
+        remember(a->message, *record, id);
         return (pw_strategy_id)id;
     }
     pw_judge_spoil();
     *record = NULL; /* a choice for an unusual message is not remembered */
     return choose_afresh(a, refused);
+}
+
+pw_site *pw_strategy_again(const pw_message *m, int *way)
+{
+    pw_site *s = atomic_load_explicit(slot_of(m), memory_order_acquire);
+    unsigned set;
+
+    if (!s || pw_gate_judged || m->buffer.place.kind != PW_PLACE_HOST || !is_plain(m, s) || m->cost_bytes < s->least ||
+        m->cost_bytes > s->most)
+        return NULL;
+    *way = atomic_load_explicit(&s->chosen, memory_order_relaxed);
+    set = pw_message_conditions(m);
+    return *way != pw_way_left && !(set & PW_IF_SHOWN) && pw_way_certain(set, 0, pw_strategy_is_forced()) < 0 &&
+                   pw_way_can(*way, set) && pw_site_again(s, *way)
+               ? s
+               : NULL;
 }
 
 bool pw_staging_again(const pw_staging *s)
