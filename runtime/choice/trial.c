@@ -309,8 +309,8 @@ static int verdict_of(const pw_trial *t, const view *v)
 }
 
 /* How many times as long as later on a slot may take in the first window, which meets memory that no process has
- * touched, and no kernel. The safe slot needs neither, so it is not tried again for that. What was guessed to keep up
- * with the best is tried again in any case: without its kernel a GPU takes a hundred times as long. */
+ * touched, and no kernel. The safe slot needs neither, so it is not tried again for that. What was guessed to be best
+ * is tried again in any case: without its kernel a GPU takes a hundred times as long. */
 static const float cold = 8;
 
 /* Keeps what the window has found out of each slot. */
@@ -327,7 +327,7 @@ static void conclude(pw_trial *t, const view *v, int found)
 
             s->result = time;
             if (t->windows == 0 && i != t->safe && ratio > s->ratio)
-                ratio = s->ratio <= behind ? s->ratio : fmaxf(s->ratio, ratio / cold);
+                ratio = i == t->own ? s->ratio : fmaxf(s->ratio, ratio / cold);
             s->ratio = ratio;
         }
     }
