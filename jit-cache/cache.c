@@ -103,16 +103,17 @@ void pw_cache_destroy(pw_cache *cache)
     free(cache);
 }
 
+static pw_hash with_text(pw_hash hash, const char *text)
+{
+    return pw_hash_mix(hash, pw_hash_bytes(text, strlen(text)));
+}
+
 pw_hash pw_cache_key(const pw_shape *shape, const pw_target *target, const char *backend)
 {
     const char *version = pw_backend_version(backend);
-    char hex[PW_HASH_TEXT], text[512];
-    int n;
+    pw_hash key = pw_hash_mix(shape->hash, (pw_hash){.lo = KERNEL_ABI});
 
-    pw_hash_text(shape->hash, hex);
-    n = snprintf(text, sizeof text, "packwright %d %s %s/%s %s %s", KERNEL_ABI, hex, target->arch, target->cpu, backend,
-                 version ? version : "");
-    return pw_hash_bytes(text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+    return with_text(with_text(with_text(with_text(key, target->arch), target->cpu), backend), version ? version : "");
 }
 
 static pw_slot *add_slot(pw_cache *cache, pw_shape *shape)
