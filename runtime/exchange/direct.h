@@ -49,6 +49,13 @@ void pw_direct_forget_channels(void);
 bool pw_channel_may(uint64_t channel);
 bool pw_channel_note(uint64_t channel, int64_t bytes, bool taken);
 
+/* The number by which messages of the channel that leave in lazy memory (gpu/lazy.h) are noted: no channel has it,
+ * since all have bit 1, and it does not fall on the channel's place. */
+static inline uint64_t pw_channel_apart(uint64_t channel)
+{
+    return channel ^ 2;
+}
+
 /* Takes a stand-in for messages of objects of the layout, NULL for plain bytes, of up to `bytes` bytes on this channel.
  * -1: this message is to go another way, as one whose layout has too long a text for others to read. */
 int pw_direct_take(uint64_t channel, const pw_layout *layout, int64_t bytes);

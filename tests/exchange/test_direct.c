@@ -723,6 +723,17 @@ static void a_child_of_fork_has_a_copy(void **state)
     assert_int_equal(in_child(forks_have_copies), 0);
 }
 
+static void proof_outlasts_other_messages_of_the_channel(void **state)
+{
+    (void)state;
+    for (uint64_t channel = 3; channel < UINT64_MAX / 5 * 4; channel = (channel * 5 + 4) | 3) {
+        pw_channel_note(channel, MESSAGE, true);
+        assert_true(pw_channel_note(channel, MESSAGE, true));
+        assert_true(pw_channel_may(pw_channel_apart(channel)));
+        assert_true(pw_channel_note(channel, MESSAGE, true));
+    }
+}
+
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 #define COMPILED(fn) cmocka_unit_test_setup_teardown(fn, set_up_compiled, tear_down)
 #define POOR(fn) cmocka_unit_test_setup_teardown(fn, set_up_poor, tear_down)
@@ -733,6 +744,7 @@ int main(void)
         cmocka_unit_test(without_userfaultfd_nothing_is_taken),
         cmocka_unit_test(a_child_of_fork_has_a_copy),
         cmocka_unit_test(windows_have_stand_ins),
+        cmocka_unit_test(proof_outlasts_other_messages_of_the_channel),
         CASE(messages_go_from_memory_to_memory),
         COMPILED(messages_go_from_memory_to_memory),
         POOR(messages_go_from_memory_to_memory),

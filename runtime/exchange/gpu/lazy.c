@@ -12,12 +12,6 @@
 #include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
 
-/* Evidence of these messages is kept apart from that of stand-ins on the same channel (runtime/exchange/direct.h). */
-static uint64_t apart(uint64_t channel)
-{
-    return ~channel;
-}
-
 bool pw_gpu_lazy_is_possible(void)
 {
     return pw_env_bool(PW_ENV_LAZY) && pw_lazy_serves() == PW_LAZY_EVERYBODY;
@@ -27,7 +21,7 @@ pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t key)
 {
     pw_gpu_block *block = NULL;
 
-    if (key == 0 || bytes < PW_OPENED_LEAST || !pw_segment_wants_replicas() || !pw_channel_may(apart(key)) ||
+    if (key == 0 || bytes < PW_OPENED_LEAST || !pw_segment_wants_replicas() || !pw_channel_may(pw_channel_apart(key)) ||
         !pw_gpu_lazy_is_possible() || pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
         return NULL;
     if (pw_gpu_replica_alone(gpu, block))
@@ -56,7 +50,7 @@ void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes, bool late)
 void pw_gpu_lazy_give(pw_gpu *gpu, pw_gpu_block *block, uint64_t key)
 {
     if (pw_lazy_clear(block->host)) {
-        pw_channel_note(apart(key), 0, false);
+        pw_channel_note(pw_channel_apart(key), 0, false);
         pw_log(PW_LOG_DEBUG, "a message of GPU memory was read by the CPU: messages are packed to host memory again");
     }
     pw_gpu_give(gpu, block);
