@@ -5,11 +5,14 @@
  * receiver's kernel takes no time to speak of. Then short blocks go directly, too, until the times that the receiver
  * tells have corrected that.
  *
- * usage: chosen <driver, or -> [corrected, or unknown: with a driver that has FAKE_MAJOR in the environment]. Exits 77,
- * for "skipped", without a GPU.
+ * With "proof" messages take ways by turns: what has been proven of direct ones holds after others.
+ *
+ * usage: chosen <driver, or -> [corrected, proof, or unknown: with a driver that has FAKE_MAJOR in the environment].
+ * Exits 77, for "skipped", without a GPU.
  */
 #include <unistd.h>
 
+#include "runtime/mpi/strategy/strategy.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
@@ -175,6 +178,25 @@ static void of_unknown_gpu(void)
     release(&rows);
 }
 
+static void proof_outlasts_other_ways(void)
+{
+    layout l = make("64 of 128", MEG, 64, 128);
+    long n;
+
+    exchange_many(&l, 1);
+    packwright_force_strategy(PW_STRATEGY_DIRECT);
+    exchange_many(&l, PROOF);
+    for (int i = 0; i < 2; i++) {
+        n = exchange_many(&l, FEW);
+        CHECK(n == 0, "direct messages after %s: rank 0 has launched %ld kernels", i ? "others" : "their proof", n);
+        packwright_force_strategy(PW_STRATEGY_ONE_SHOT);
+        n = exchange_many(&l, FEW);
+        CHECK(!counted || rank != 0 || n >= FEW, "rank 0 has launched %ld kernels for %d packed messages", n, FEW);
+        packwright_force_strategy(PW_STRATEGY_DIRECT);
+    }
+    release(&l);
+}
+
 int main(int argc, char **argv)
 {
     bool wrong = argc > 2 && !strcmp(argv[2], "corrected");
@@ -193,6 +215,8 @@ int main(int argc, char **argv)
     counted = test_can_read_peer() && test_reads_are_seen() && gpu_is_fake() && test_has_userfaultfd();
     if (wrong)
         corrected();
+    else if (argc > 2 && !strcmp(argv[2], "proof"))
+        proof_outlasts_other_ways();
     else if (argc > 2)
         of_unknown_gpu();
     else
