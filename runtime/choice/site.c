@@ -76,16 +76,22 @@ static int guess(const pw_site_question *q, double *costs)
     return best;
 }
 
-static void note(pw_site *s, const double *costs)
-{
-    for (int way = 0; way < s->ways; way++)
-        atomic_store_explicit(&s->cells[way].total, (float)costs[way], memory_order_relaxed);
-}
-
 /* Returns when a site without a trial asks for costs again. */
 static int64_t next_question(int64_t rounds)
 {
     return rounds < 8 ? 8 : rounds < 64 ? 64 : rounds < 512 ? 512 : (rounds / ASKED_AGAIN + 1) * ASKED_AGAIN;
+}
+
+/* Asks for the costs of a site, which takes the cheapest way from now on, and returns that. */
+static int ask(pw_site *s, const pw_site_question *q, int64_t rounds, double *costs)
+{
+    int best = guess(q, costs);
+
+    for (int way = 0; way < s->ways; way++)
+        atomic_store_explicit(&s->cells[way].total, (float)costs[way], memory_order_relaxed);
+    atomic_store_explicit(&s->chosen, best, memory_order_relaxed);
+    atomic_store_explicit(&s->until, next_question(rounds), memory_order_relaxed);
+    return best;
 }
 
 static float ratio_of(const double *costs, int way, int best)
@@ -128,25 +134,10 @@ static pw_site *create(const pw_site_key *key, const pw_site_question *q)
     s->most = pw_site_most(key->size);
     s->ways = q->ways;
     s->example = q->example;
-    best = guess(q, costs);
-    note(s, costs);
-    s->chosen = best;
-    s->until = next_question(0);
+    best = ask(s, q, 0, costs);
     if (q->rivals > 0)
         begin_trial(s, q, costs, best);
     return s;
-}
-
-/* Asks a site without a trial for its costs again. */
-static int ask_again(pw_site *s, const pw_site_question *q, int64_t rounds)
-{
-    double costs[PW_SITE_WAYS];
-    int best = guess(q, costs);
-
-    note(s, costs);
-    atomic_store_explicit(&s->chosen, best, memory_order_relaxed);
-    atomic_store_explicit(&s->until, next_question(rounds), memory_order_relaxed);
-    return best;
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
@@ -243,6 +234,22 @@ static void close_window(pw_site *s, int64_t round)
             adopt(s->with[i], s, won, round);
 }
 
+/* Returns the record with a tag, and takes a free one if there is none. NULL: there is no room. */
+static pw_trial_record *record_of(pw_board *b, uint64_t tag)
+{
+    enum { PROBES = 64 };
+
+    tag = tag ? tag : 1;
+    for (uint64_t i = 0; i < PROBES; i++) {
+        pw_trial_record *r = &b->records[((tag >> 32) + i) % PW_BOARD_RECORDS];
+        uint64_t found = 0;
+
+        if (atomic_compare_exchange_strong(&r->tag, &found, tag) || found == tag)
+            return r;
+    }
+    return NULL;
+}
+
 /* Returns whether a round of a site lies in a window, and begins or ends the window if it does so here. */
 static bool find_window(pw_site *s, int64_t round)
 {
@@ -250,11 +257,10 @@ static bool find_window(pw_site *s, int64_t round)
 
     if (!s->trial.record) {
         uint64_t window = (uint64_t)s->trial.windows * UINT64_C(0xd6e8feb86659fd93);
-        pw_trial_record *record = pw_board_find(board, hash_of_ends(&s->key) ^ window);
+        pw_trial_record *record = record_of(board, hash_of_ends(&s->key) ^ window);
 
         s->nwith = 0;
-        pw_trial_open(&s->trial, record);
-        if (record && !pw_trial_is_decided(&s->trial))
+        if (pw_trial_open(&s->trial, record))
             return true;
     } else if (!pw_trial_is_over(&s->trial, round)) {
         return true;
@@ -387,11 +393,12 @@ static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *f
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
     bool due = pw_site_is_due(s);
+    double costs[PW_SITE_WAYS];
 
     if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
         return in_window(s, now, flight);
     if (due)
-        return ask_again(s, q, rounds);
+        return ask(s, q, rounds, costs);
     atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);
     return atomic_load_explicit(&s->chosen, memory_order_relaxed);
 }

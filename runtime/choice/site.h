@@ -11,7 +11,7 @@
 #define PW_RUNTIME_CHOICE_SITE_H
 
 #include "base/hash.h"
-#include "runtime/choice/board.h"
+#include "runtime/choice/trial.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -168,8 +168,14 @@ void pw_site_ask_all(void);
 /* Calls fn for every site, in the order in which they were made. */
 void pw_site_each(void (*fn)(void *arg, const pw_site *s), void *arg);
 
-/* From now on windows have their records on this board, which other processes may use as well, and which stays as long
- * as this process. NULL, and before the first call: on one of this process. */
+/* The records of windows, found by a tag that all ranks make alike. Records are added and never removed. */
+enum { PW_BOARD_RECORDS = 4096 };
+typedef struct pw_board {
+    pw_trial_record records[PW_BOARD_RECORDS];
+} pw_board;
+
+/* From now on windows have their records on this board, which other processes may use as well, zeroes at first, and
+ * which stays as long as this process. NULL, and before the first call: on one of this process. */
 void pw_site_share(pw_board *board);
 
 /* Forgets all sites, for tests. No other thread may be asking, and no round may be open. */

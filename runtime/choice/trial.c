@@ -227,16 +227,12 @@ static int step_at(const pw_trial *t, int64_t round)
     return step < PW_TRIAL_STEPS ? (int)step : PW_TRIAL_STEPS;
 }
 
-void pw_trial_open(pw_trial *t, pw_trial_record *record)
+bool pw_trial_open(pw_trial *t, pw_trial_record *record)
 {
     t->record = record;
     t->last.step = -1;
     t->differs = false;
-}
-
-bool pw_trial_is_decided(const pw_trial *t)
-{
-    return atomic_load_explicit(&t->record->verdict, memory_order_relaxed) != 0;
+    return record && !atomic_load_explicit(&record->verdict, memory_order_relaxed);
 }
 
 bool pw_trial_is_over(pw_trial *t, int64_t round)

@@ -51,7 +51,7 @@ enum {
 /* A window, in memory that processes may share; zeroes at first. What another process writes there can only make
  * choices worse. */
 typedef struct pw_trial_record {
-    _Alignas(64) _Atomic uint64_t tag; /* tells records apart (board.h); 0: it is free */
+    _Alignas(64) _Atomic uint64_t tag; /* tells records apart (site.h); 0: it is free */
     _Atomic uint64_t sums[PW_TRIAL_SLOTS][PW_TRIAL_TURNS * PW_TRIAL_ROUNDS]; /* of what ranks took for each round */
     _Atomic uint8_t steps[PW_TRIAL_STEPS]; /* what each step takes; 0: nobody has come to it */
     _Atomic uint8_t verdict;               /* 1 + the slot that has won; 0: not yet known */
@@ -97,14 +97,13 @@ void pw_trial_admit(pw_trial *t, int slot, float ratio);
 /* Lets a trial go on as another one that has just been closed, with slot `own` for slot 0. Its window is over, and no
  * later one finds the record of one that it has had. */
 void pw_trial_follow(pw_trial *t, const pw_trial *other, int own);
-/* Begins the window that is due, with a record that every rank finds for it. */
-void pw_trial_open(pw_trial *t, pw_trial_record *record);
+/* Begins the window that is due, with a record that every rank finds for it. False: there is no record, or another rank
+ * has ended the window already, so that there is only its verdict to take over. */
+bool pw_trial_open(pw_trial *t, pw_trial_record *record);
 /* Whether the window ends before this round, so that pw_trial_close is due. */
 bool pw_trial_is_over(pw_trial *t, int64_t round);
 /* Returns what a round of the window takes. */
 pw_trial_turn pw_trial_take(pw_trial *t, int64_t round);
-/* Whether another rank has ended the window already, so that there is only its verdict to take over. */
-bool pw_trial_is_decided(const pw_trial *t);
 /* Records the time of a round that has taken its turn. */
 void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns);
 /* Ends the window before a round, and returns the slot that has won it: the caller lets slot 0 stand for that way from
