@@ -1,6 +1,6 @@
 /*
  * Taking, putting and freeing of idle blocks. Data: the owner's shelves, and the source that all pools share.
- * Invariant: a block belongs to whoever has exchanged it out of its slot, and is counted as long as it is in one.
+ * Invariant: a block belongs to the thread that has cleared the bit of its slot, and counts as long as that is set.
  */
 #include "runtime/engine/memory/idle.h"
 
@@ -12,14 +12,25 @@
  * library that is loaded late there may be no room. */
 _Atomic(const pw_source *) pw_shared_source;
 
-static void *take_from(pw_idle *idle, pw_idle_slot *slot, int shelf)
-{
-    void *block = NULL;
+_Static_assert(PW_IDLE_KEPT == 64, "a word has a bit for each slot of a shelf");
 
-    if (atomic_load_explicit(&slot->block, memory_order_relaxed))
-        block = atomic_exchange_explicit(&slot->block, NULL, memory_order_acquire);
-    if (block)
-        atomic_fetch_sub_explicit(&idle->bytes, pw_idle_shelf_bytes(shelf), memory_order_relaxed);
+static uint64_t full_of(const pw_idle *idle, int shelf)
+{
+    return atomic_load_explicit(&idle->slots[shelf].full, memory_order_relaxed);
+}
+
+/* Takes the block of slot i. NULL: another thread has taken it. */
+static void *take_from(pw_idle *idle, int shelf, int i)
+{
+    pw_idle_slots *slots = &idle->slots[shelf];
+    uint64_t bit = (uint64_t)1 << i;
+    void *block;
+
+    if (!(atomic_fetch_and_explicit(&slots->full, ~bit, memory_order_acquire) & bit))
+        return NULL;
+    block = atomic_load_explicit(&slots->all[i].block, memory_order_relaxed);
+    atomic_store_explicit(&slots->all[i].block, NULL, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&idle->bytes, pw_idle_shelf_bytes(shelf), memory_order_relaxed);
     return block;
 }
 
@@ -36,24 +47,21 @@ static bool put(pw_idle *idle, void *block, int shelf)
 {
     int64_t bytes = pw_idle_shelf_bytes(shelf);
     pw_idle_slots *slots = &idle->slots[shelf];
-    unsigned next = atomic_load_explicit(&slots->next, memory_order_relaxed);
 
     if (bytes > idle->most)
         return false;
     /* Count the block before it can be taken. */
     atomic_fetch_add_explicit(&idle->bytes, bytes, memory_order_relaxed);
-    for (unsigned i = 0; i < PW_IDLE_KEPT; i++) {
-        pw_idle_slot *slot = &slots->all[(next + i) % PW_IDLE_KEPT];
-        void *empty = NULL;
+    for (uint64_t empty = ~full_of(idle, shelf); empty; empty &= empty - 1) {
+        int i = __builtin_ctzll(empty);
+        void *nothing = NULL;
 
-        if (atomic_load_explicit(&slot->block, memory_order_relaxed))
+        if (!atomic_compare_exchange_strong_explicit(&slots->all[i].block, &nothing, block, memory_order_relaxed,
+                                                     memory_order_relaxed))
             continue;
-        atomic_store_explicit(&slot->since, tick(idle), memory_order_relaxed);
-        if (atomic_compare_exchange_strong_explicit(&slot->block, &empty, block, memory_order_release,
-                                                    memory_order_relaxed)) {
-            atomic_store_explicit(&slots->next, next + i + 1, memory_order_relaxed);
-            return true;
-        }
+        atomic_store_explicit(&slots->all[i].since, tick(idle), memory_order_relaxed);
+        atomic_fetch_or_explicit(&slots->full, (uint64_t)1 << i, memory_order_release);
+        return true;
     }
     atomic_fetch_sub_explicit(&idle->bytes, bytes, memory_order_relaxed);
     return false;
@@ -64,26 +72,25 @@ static bool put(pw_idle *idle, void *block, int shelf)
 /* Frees the block that has been idle longest. False: none is idle. */
 static bool free_oldest(pw_idle *idle)
 {
-    pw_idle_slot *oldest = NULL;
     uint64_t least = UINT64_MAX;
     void *block;
-    int shelf = 0;
+    int shelf = 0, place = 0;
 
     for (int at = 0; at < idle->shelves; at++)
-        for (int i = 0; i < PW_IDLE_KEPT; i++) {
-            pw_idle_slot *slot = &idle->slots[at].all[i];
-            uint64_t since = atomic_load_explicit(&slot->since, memory_order_relaxed);
+        for (uint64_t full = full_of(idle, at); full; full &= full - 1) {
+            int i = __builtin_ctzll(full);
+            uint64_t since = atomic_load_explicit(&idle->slots[at].all[i].since, memory_order_relaxed);
 
-            if (!atomic_load_explicit(&slot->block, memory_order_relaxed) || since >= least)
+            if (since >= least)
                 continue;
-            oldest = slot;
             least = since;
             shelf = at;
+            place = i;
         }
-    block = oldest ? take_from(idle, oldest, shelf) : NULL;
+    block = least < UINT64_MAX ? take_from(idle, shelf, place) : NULL;
     if (block)
         idle->release(idle->owner, block);
-    return oldest;
+    return least < UINT64_MAX;
 }
 
 static void free_excess(pw_idle *idle)
@@ -103,10 +110,10 @@ static void free_stale(pw_idle *idle)
     for (int shelf = 0; shelf < idle->shelves; shelf++) {
         uint64_t patience = PW_IDLE_PUTS + (uint64_t)(pw_idle_shelf_bytes(shelf) >> PW_SIZE_FIRST_SHIFT);
 
-        for (int i = 0; i < PW_IDLE_KEPT && n < idle->at_once; i++) {
-            pw_idle_slot *slot = &idle->slots[shelf].all[i];
-            bool is_stale = atomic_load_explicit(&slot->since, memory_order_relaxed) + patience < now;
-            void *block = is_stale ? take_from(idle, slot, shelf) : NULL;
+        for (uint64_t full = full_of(idle, shelf); full && n < idle->at_once; full &= full - 1) {
+            int i = __builtin_ctzll(full);
+            uint64_t since = atomic_load_explicit(&idle->slots[shelf].all[i].since, memory_order_relaxed);
+            void *block = since + patience < now ? take_from(idle, shelf, i) : NULL;
 
             if (block)
                 idle->release(idle->owner, block);
@@ -119,16 +126,11 @@ static void free_stale(pw_idle *idle)
 
 void *pw_idle_take(pw_idle *idle, int shelf)
 {
-    pw_idle_slots *slots = &idle->slots[shelf];
-    unsigned next = atomic_load_explicit(&slots->next, memory_order_relaxed);
+    for (uint64_t full = full_of(idle, shelf); full; full &= full - 1) {
+        void *block = take_from(idle, shelf, __builtin_ctzll(full));
 
-    for (unsigned i = 1; i <= PW_IDLE_KEPT; i++) {
-        void *block = take_from(idle, &slots->all[(next - i) % PW_IDLE_KEPT], shelf);
-
-        if (block) {
-            atomic_store_explicit(&slots->next, next - i, memory_order_relaxed);
+        if (block)
             return block;
-        }
     }
     return NULL;
 }

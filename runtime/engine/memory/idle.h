@@ -38,17 +38,18 @@ enum {
     PW_IDLE_PUTS = 256
 };
 
-/* A thread takes a block by an exchange with NULL and puts one by a compare-exchange from NULL. There is no list, so
- * the ABA problem does not arise. */
+/* A thread puts a block by a compare-exchange from NULL, and then sets the slot's bit in `full`. The thread that clears
+ * the bit has taken the block. There is no list, so the ABA problem does not arise. */
 typedef struct pw_idle_slot {
     _Atomic(void *) block;
-    _Atomic uint64_t since; /* the clock when the block came; while a block comes or goes, it may be another block's */
+    _Atomic uint64_t since; /* the clock when the block came */
 } pw_idle_slot;
 
-/* The slots of one shelf. */
+/* The slots of one shelf. Those in front are taken and filled first: a program that takes and gives back some blocks in
+ * the same order each time gets them at the same places. */
 typedef struct pw_idle_slots {
     pw_idle_slot all[PW_IDLE_KEPT];
-    _Atomic unsigned next; /* where to look first for an empty slot, and before it for a block; others may differ */
+    _Atomic uint64_t full; /* a bit for each slot that has a block */
 } pw_idle_slots;
 
 /* The blocks are on shelves: PW_SIZE_CLASSES shelves for each kind of memory that the owner distinguishes. The owner

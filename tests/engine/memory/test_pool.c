@@ -38,6 +38,28 @@ static void steady_state_allocates_nothing(void **state)
     assert_int_equal(pw_pool_usage_now().idle_bytes, 0);
 }
 
+/* A program that takes and gives back some buffers in the same order each time finds each at the same address. */
+static void buffers_come_in_the_same_order(void **state)
+{
+    enum { N = 26, BYTES = 5000 };
+    void *first[N], *again[N];
+
+    (void)state;
+    pw_pool_trim();
+    for (int i = 0; i < N; i++)
+        first[i] = pw_pool_take(BYTES);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < N; i++)
+            pw_pool_give(first[i], BYTES);
+        for (int i = 0; i < N; i++)
+            again[i] = pw_pool_take(BYTES);
+        assert_memory_equal(again, first, sizeof again);
+    }
+    for (int i = 0; i < N; i++)
+        pw_pool_give(first[i], BYTES);
+    pw_pool_trim();
+}
+
 /* Memory that a thread has kept for itself is there for others when the thread has ended. */
 static void *keep_some(void *unused)
 {
@@ -184,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steady_state_allocates_nothing),
+        cmocka_unit_test(buffers_come_in_the_same_order),
         cmocka_unit_test(threads_give_back_what_they_keep),
         cmocka_unit_test(idle_memory_is_bounded),
         cmocka_unit_test(other_sizes_find_room),
