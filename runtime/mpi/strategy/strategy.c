@@ -9,6 +9,7 @@
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/entry/gate.h"
+#include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/conditions.h"
 #include "runtime/mpi/strategy/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
@@ -138,6 +139,12 @@ static uint64_t shape_of(const pw_conditions *c)
 
 enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * PLACES, FETCHED = INT_MIN };
 
+/* Stands for the memory of a message. */
+static int32_t place_of(const pw_message *m)
+{
+    return pw_buffer_is_on_device(&m->buffer) ? 1 + m->buffer.place.device : 0;
+}
+
 /* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. What one
  * kind of call sends between two processes the other kind may receive, so these are ends of one; gets are no other end
  * of puts, nor reads of writes. A way that is forced for a while leaves no trace in what trials have found. */
@@ -150,8 +157,7 @@ static pw_site_key key_of(const pw_asked *a)
                          .size = pw_site_size(m->cost_bytes),
                          .kind = (uint8_t)(m->kind - later + PW_CALL_KINDS * chosen_by.forced),
                          .role = (uint8_t)(m->role + PW_SITE_LATER * later),
-                         .place = (set & PW_IF_ON_DEVICE ? 1 + m->buffer.place.device : 0) +
-                                  (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
+                         .place = place_of(m) + (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
                                   (m->kind > PW_CALL_NEIGHBOUR && m->role == PW_RECV ? FETCHED : 0) +
                                   VARIANT * m->variant};
 }
@@ -190,10 +196,10 @@ static pw_site_question question_of(pw_asked *a)
     return q;
 }
 
-/* Whether nothing but a layout, a size and the kind of call tells the messages of a site apart. */
+/* Whether nothing but a layout, a size, the kind of call and the memory tells the messages of a site apart. */
 static bool is_plain(const pw_message *m, const pw_site *s)
 {
-    return m->kind <= PW_CALL_NONBLOCKING && !m->to && m->variant == 0 && s->key.place == 0;
+    return m->kind <= PW_CALL_NONBLOCKING && !m->to && m->variant == 0 && s->key.place == place_of(m);
 }
 
 /* An entry is shared and constant, except for its atomic fields. */
@@ -208,7 +214,8 @@ static void remember_in(const pw_message *m, pw_site *s)
 {
     _Atomic(pw_site *) *slot = slot_of(m);
 
-    if (!m->entry->layout || m->buffer.place.kind != PW_PLACE_HOST)
+    /* Short paths of native calls do not look at the memory of a site, so it must not become native in a GPU's. */
+    if (!m->entry->layout || (pw_buffer_is_on_device(&m->buffer) && pw_gpu_mpi_is_aware()))
         return;
     atomic_store(slot, s);
     if (pw_split_is_possible(
@@ -259,8 +266,7 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
     pw_site *s = atomic_load_explicit(slot_of(m), memory_order_acquire);
     unsigned set;
 
-    if (!s || pw_gate_judged || m->buffer.place.kind != PW_PLACE_HOST || !is_plain(m, s) || m->cost_bytes < s->least ||
-        m->cost_bytes > s->most)
+    if (!s || pw_gate_judged || !is_plain(m, s) || m->cost_bytes < s->least || m->cost_bytes > s->most)
         return NULL;
     *way = atomic_load_explicit(&s->chosen, memory_order_relaxed);
     set = pw_message_conditions(m);
