@@ -75,10 +75,10 @@ static int finish_send(pw_pending *p, const MPI_Status *status)
     return rc;
 }
 
-/* Until a receive is over, its buffer stays where it is. With a single receive there is nothing to gain. */
+/* Until a receive is over, its buffer stays where it is. With few operations under way there is nothing to gain. */
 static void hold(transfer *t)
 {
-    t->holds = pw_inbound_takers() > 1 && pw_memory_hold(&t->in.buffer);
+    t->holds = atomic_load_explicit(&pw_pending_live, memory_order_relaxed) > 1 && pw_memory_hold(&t->in.buffer);
 }
 
 static void let_go(transfer *t)
@@ -229,11 +229,10 @@ static void follow(transfer *t, const pw_staging *s)
 /* Sets what depends on the memory that a receive is staged for. */
 static void set_up(transfer *t, const pw_entry *entry)
 {
-    enum { LEAST_READ = 16 << 10 }; /* MPI copies shorter messages to GPU memory */
     bool on_device = is_on_device(&t->in);
 
     t->pending.ops = on_device ? &gpu_recv_ops : &recv_ops;
-    t->pending.is_read_by_gpu = on_device && t->in.buffer.bytes >= LEAST_READ;
+    t->pending.is_read_by_gpu = on_device && t->in.buffer.bytes >= PW_LEAST_READ_BY_MPICH;
     t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};
 }
 

@@ -192,16 +192,20 @@ static bool take_shown(const void *arg, const pw_stand_in *from, void **late)
 
 static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown, .finish = pw_gpu_foreign_finish};
 
-/* Lets the GPU unpack a message straight from the memory of another process of the node. */
+/* Lets the GPU unpack a message straight from the memory of another process of the node. Open MPI may read more of a
+ * message than a receive has room for, and what is expected has an end; MPICH reads no short messages. */
 static void gpu_expect(pw_staging *s)
 {
-    pw_gpu_order order = order_of(s, PW_UNPACK, s->buffer.bytes);
+    bool may_be_read = PW_MPI_IS_OPEN_MPI || s->buffer.bytes >= PW_LEAST_READ_BY_MPICH;
+    pw_gpu_order order;
 
-    order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
-    if (s->inbound)
+    if (s->inbound) {
         pw_inbound_expect_again(s->inbound);
-    else if (is_in_host_memory(s))
+    } else if (may_be_read && is_in_host_memory(s)) {
+        order = order_of(s, PW_UNPACK, s->buffer.bytes);
+        order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
         s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, is_of_many(s), &taker, &order, sizeof order);
+    }
 }
 
 static bool is_in_place(pw_staging *s)
