@@ -357,8 +357,7 @@ static bool send_again(const pw_kept *like, const pw_entry *entry, const void *b
 
     if (!t)
         return false;
-    if (!pw_message_describe(&m) || m.buffer.place.gpu != t->out.buffer.place.gpu || !pw_deferred_can(&t->out) ||
-        !pw_staging_again(&t->out)) {
+    if (!pw_message_describe(&m) || m.buffer.place.gpu != t->out.buffer.place.gpu || !pw_staging_again(&t->out)) {
         pw_kept_drop(k);
         return false;
     }
