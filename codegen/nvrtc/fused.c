@@ -409,40 +409,29 @@ static uint64_t away(const void *to, const void *from)
     return (uint64_t)(uintptr_t)to - (uint64_t)(uintptr_t)from;
 }
 
-/* Whether the move has the same jobs as the last one but for their addresses, which are aligned alike. Neighbours in an
- * exchange mostly have. */
-static bool is_as_last(const pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
-{
-    const pw_gpu_fused_last *l = &f->last;
-    return f->jobs > 0 && l->nest == nest && l->tables == tables && l->call.count == call->count &&
-           l->call.direction == call->direction &&
-           (away(call->dst, l->call.dst) | away(call->src, l->call.src)) % MOST_WORD == 0;
-}
-
-static pw_status add_again(pw_gpu_fused *f, const pw_gpu_call *call)
+pw_status pw_gpu_fused_again(pw_gpu_fused *f, void *dst, const void *src)
 {
     pw_gpu_fused_last *l = &f->last;
-    const uint64_t dst = away(call->dst, l->call.dst), src = away(call->src, l->call.src);
+    const uint64_t dst_away = away(dst, l->call.dst), src_away = away(src, l->call.src);
     const int from = l->jobs, end = f->jobs;
+    if ((dst_away | src_away) % MOST_WORD != 0)
+        return PW_ERR_UNSUPPORTED;
     if (!has_room(f, end - from, 0))
         return PW_ERR_OVERFLOW;
-    l->call.dst = call->dst;
-    l->call.src = call->src;
+    l->call.dst = dst;
+    l->call.src = src;
     l->jobs = end;
     for (int i = from; i < end; i++, f->jobs++) {
         f->at[f->jobs] = f->at[i];
-        f->addresses[f->jobs][PW_JOB_DST] = f->addresses[i][PW_JOB_DST] + dst;
-        f->addresses[f->jobs][PW_JOB_SRC] = f->addresses[i][PW_JOB_SRC] + src;
+        f->addresses[f->jobs][PW_JOB_DST] = f->addresses[i][PW_JOB_DST] + dst_away;
+        f->addresses[f->jobs][PW_JOB_SRC] = f->addresses[i][PW_JOB_SRC] + src_away;
     }
     return PW_OK;
 }
 
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call)
 {
-    const void *const *all = tables;
     const int jobs = f->jobs, words = f->words;
-    if (is_as_last(f, nest, tables, call))
-        return add_again(f, call);
     pw_status status = PW_OK;
     if (!nest)
         status = add_bytes(f, call);
@@ -456,7 +445,7 @@ pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *con
         tables += tables_of(r);
     }
     if (status == PW_OK) {
-        f->last = (pw_gpu_fused_last){nest, all, *call, jobs};
+        f->last = (pw_gpu_fused_last){*call, jobs};
     } else {
         f->jobs = jobs;
         f->words = words;

@@ -38,8 +38,6 @@ enum { PW_JOB_TABLE = 1 };
 
 /* The move that was added last, and where its jobs begin. */
 typedef struct pw_gpu_fused_last {
-    const pw_nest *nest;
-    const void *const *tables;
     pw_gpu_call call;
     int jobs;
 } pw_gpu_fused_last;
@@ -67,6 +65,9 @@ int64_t pw_gpu_fused_most(const pw_nest *nest);
  * been added; PW_ERR_UNSUPPORTED: there never is.
  */
 pw_status pw_gpu_fused_add(pw_gpu_fused *f, const pw_nest *nest, const void *const *tables, const pw_gpu_call *call);
+/* Adds the last move once more, which there must be, at other addresses: neighbours in an exchange mostly differ by
+ * these alone. PW_ERR_UNSUPPORTED: they are aligned otherwise; nothing has been added. */
+pw_status pw_gpu_fused_again(pw_gpu_fused *f, void *dst, const void *src);
 
 /* Makes grid and parameters, at most 4 KiB. `big` of the launch says which size of the kernel to take, `direction` of
  * the jobs which of its two functions. */

@@ -116,9 +116,15 @@ static void put_on_its_way(batch *b)
 
 static batch *batch_of(pw_gpu_lane *lane)
 {
-    if (!lane->batch && (lane->batch = calloc(1, sizeof *lane->batch)) != NULL)
-        pthread_mutex_init(&lane->batch->lock, NULL);
-    return lane->batch;
+    batch *b = lane->batch;
+
+    if (b || !(b = calloc(1, sizeof *b)))
+        return b;
+    pthread_mutex_init(&b->lock, NULL);
+    b->lane = lane;
+    for (int i = 0; i < PW_GPU_FUSED_JOBS; i++)
+        b->members[i] = (pw_gpu_transfer){.lane = lane, .batch = b};
+    return lane->batch = b;
 }
 
 static batch *open_batch(const pw_gpu_order *o)
@@ -131,7 +137,6 @@ static batch *open_batch(const pw_gpu_order *o)
             pw_gpu_lane_give(lane);
         return NULL;
     }
-    b->lane = lane;
     b->promised = b->foreign = false;
     b->n = 0;
     b->bytes = 0;
@@ -214,9 +219,9 @@ static bool is_as_last(const batch *b, const pw_gpu_order *o)
 
 static pw_status add_job_as_last(pw_gpu_fused *f, const pw_gpu_order *o)
 {
-    const pw_gpu_call call = call_of(o, f->last.call.count);
+    const pw_gpu_call call = call_of(o, 0);
 
-    return pw_gpu_fused_add(f, f->last.nest, f->last.tables, &call);
+    return pw_gpu_fused_again(f, call.dst, call.src);
 }
 
 /* Makes an order a member of the batch. PW_ERR_OVERFLOW: the batch has no room for it, or is closed. */
@@ -232,8 +237,6 @@ static pw_status put(batch *b, const pw_gpu_order *o, bool as_last)
     if (status != PW_OK)
         return status;
     t->order = *o;
-    t->lane = b->lane;
-    t->batch = b;
     b->bytes += o->bytes;
     b->foreign |= o->foreign;
     b->n++;
