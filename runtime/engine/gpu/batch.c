@@ -71,27 +71,10 @@ bool pw_gpu_batch_takes(const pw_gpu_order *o)
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-static pw_status launch_kernel(batch *b)
-{
-    const pw_gpu_functions *f = pw_gpu_fused_functions(b->lane->gpu);
-    pw_gpu_flag flag = {.where = NULL};
-    pw_gpu_lane *lane = b->lane;
-    pw_gpu_launch l;
-    pw_status status;
-
-    if (!f)
-        return PW_ERR_NOT_FOUND;
-    if (b->promised || pw_gpu_flag_pays(b->bytes, b->fused.direction))
-        flag = pw_gpu_lane_flag(lane);
-    pw_gpu_fused_launch(&b->fused, &flag, &lane->gpu->limits, lane->params, &l);
-    status = pw_gpu_launch_kernel(lane, f->fn[b->fused.direction][l.big], &l, true);
-    pw_gpu_lane_count(lane, flag.where && l.grid > 0 && status == PW_OK);
-    return status;
-}
-
 static pw_status launch_fused(batch *b)
 {
-    pw_status status = launch_kernel(b);
+    bool flagged = b->promised || pw_gpu_flag_pays(b->bytes, b->fused.direction);
+    pw_status status = pw_gpu_launch_fused(b->lane, &b->fused, flagged);
 
     if (status != PW_OK && !atomic_exchange(&b->lane->gpu->fuseless, true))
         pw_log(PW_LOG_WARN, "GPU %d refuses several transfers in one launch (%s): they are launched one by one",

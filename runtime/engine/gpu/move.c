@@ -36,41 +36,55 @@ static pw_gpu_call call_of(const piece *p, const pw_kernel_args *args)
 #define PARAM_POINTER ((void *)1)
 #define PARAM_SIZE ((void *)2)
 
-pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l, bool by_graph)
+/* Launches a kernel with lane->params, which may be overwritten after the call. `by_graph` is for a function that is
+ * launched repeatedly, one launch at a time. `flagged`: it writes the lane's flag. */
+static pw_status launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l, bool by_graph, bool flagged)
 {
     size_t bytes = l->param_bytes;
     void *extra[] = {PARAM_POINTER, lane->params, PARAM_SIZE, &bytes, NULL};
+    pw_status status = PW_OK;
 
-    lane->flagged = false;
-    if (l->grid == 0 || (by_graph && pw_gpu_graph_pays(l) && pw_gpu_graph_launch(lane, function, l)))
-        return PW_OK;
-    return pw_cu_check(pw_cu.launch(function, l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
-                       "cuLaunchKernel");
+    if (l->grid > 0 && !(by_graph && pw_gpu_graph_pays(l) && pw_gpu_graph_launch(lane, function, l)))
+        status = pw_cu_check(pw_cu.launch(function, l->grid, 1, 1, l->block, 1, 1, 0, lane->stream, NULL, extra),
+                             "cuLaunchKernel");
+    lane->flagged = flagged && l->grid > 0 && status == PW_OK;
+    lane->value += lane->flagged;
+    return status;
 }
 
 static pw_status launch(pw_gpu_lane *lane, const pw_gpu_functions *f, const piece *p, const pw_gpu_launch *l,
                         const pw_gpu_call *call, bool alone)
 {
     bool unpack = (p->move->direction == PW_UNPACK) != l->swapped;
-    pw_status status = pw_gpu_launch_kernel(lane, f->fn[unpack][l->big], l, alone);
 
-    pw_gpu_lane_count(lane, call->flag.where && l->grid > 0 && status == PW_OK);
-    return status;
+    return launch_kernel(lane, f->fn[unpack][l->big], l, alone, call->flag.where);
 }
 
-pw_gpu_flag pw_gpu_lane_flag(const pw_gpu_lane *lane)
+/* Returns the lane's flag, if it has one, for a launch that is to write it; else `where` is NULL. */
+static pw_gpu_flag flag_of(const pw_gpu_lane *lane, bool flagged)
 {
-    if (!lane->flag)
+    if (!lane->flag || !flagged)
         return (pw_gpu_flag){.where = NULL};
     return (pw_gpu_flag){.where = (uint64_t *)(uintptr_t)lane->flag_device,
                          .ends = (pw_gpu_ends *)(uintptr_t)lane->ends};
 }
 
-/* Lets the launch write the lane's flag, if it is the last of its transfer and that pays. */
-static void flag(pw_gpu_lane *lane, const piece *p, pw_gpu_call *call)
+pw_status pw_gpu_launch_fused(pw_gpu_lane *lane, const pw_gpu_fused *jobs, bool flagged)
 {
-    if (p->move->last && pw_gpu_flag_pays(p->bytes, p->move->direction))
-        call->flag = pw_gpu_lane_flag(lane);
+    const pw_gpu_functions *f = pw_gpu_fused_functions(lane->gpu);
+    const pw_gpu_flag flag = flag_of(lane, flagged);
+    pw_gpu_launch l;
+
+    if (!f)
+        return PW_ERR_NOT_FOUND;
+    pw_gpu_fused_launch(jobs, &flag, &lane->gpu->limits, lane->params, &l);
+    return launch_kernel(lane, f->fn[jobs->direction][l.big], &l, true, flag.where);
+}
+
+/* Whether the last launch of a move writes the lane's flag. */
+static bool is_flagged(const piece *p)
+{
+    return p->move->last && pw_gpu_flag_pays(p->bytes, p->move->direction);
 }
 
 static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw_gpu_functions *f, const piece *p)
@@ -79,7 +93,7 @@ static pw_status launch_own(pw_gpu_lane *lane, const pw_gpu_plan *plan, const pw
     pw_gpu_launch l;
     pw_status status;
 
-    flag(lane, p, &call);
+    call.flag = flag_of(lane, is_flagged(p));
     status = pw_gpu_launch_make(plan, &call, &lane->gpu->limits, lane->params, &l);
     return status == PW_OK ? launch(lane, f, p, &l, &call, true) : status;
 }
@@ -94,8 +108,7 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
         pw_gpu_launch l;
         int kernel;
 
-        if (i == n - 1)
-            flag(lane, p, &call);
+        call.flag = flag_of(lane, i == n - 1 && is_flagged(p));
         status = pw_gpu_tier0_launch(code->tier0, p->nest, i, p->bound->table_addresses, &call, &lane->gpu->limits,
                                      lane->params, &kernel, &l);
         if (status == PW_OK)
@@ -104,28 +117,16 @@ static pw_status launch_tier0(pw_gpu_lane *lane, const pw_gpu_functions *f, int 
     return status;
 }
 
-/* Does the launches of tier 0 as one launch of the fused kernel. False: the fused kernel cannot take them all. */
-static bool launch_at_once(pw_gpu_lane *lane, const pw_gpu_layout *l, const piece *p, pw_status *status)
-{
-    const pw_gpu_functions *f = p->bytes <= l->fused_most ? pw_gpu_fused_functions(lane->gpu) : NULL;
-    pw_gpu_fused jobs = {.jobs = 0};
-    pw_gpu_call call = call_of(p, NULL);
-    pw_gpu_launch launched;
-
-    if (!f || pw_gpu_fused_add(&jobs, p->nest, p->bound->table_addresses, &call) != PW_OK)
-        return false;
-    flag(lane, p, &call);
-    pw_gpu_fused_launch(&jobs, &call.flag, &lane->gpu->limits, lane->params, &launched);
-    *status = launch(lane, f, p, &launched, &call, true);
-    return true;
-}
-
 static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const pw_gpu_functions *f, const piece *p)
 {
-    pw_status status;
+    const pw_gpu_call call = call_of(p, NULL);
+    pw_gpu_fused jobs;
 
-    if (l->tier0_launches > 1 && launch_at_once(lane, l, p, &status))
-        return status;
+    jobs.jobs = jobs.words = 0;
+    /* One launch of the fused kernel does several of tier 0. */
+    if (l->tier0_launches > 1 && p->bytes <= l->fused_most && pw_gpu_fused_functions(lane->gpu) &&
+        pw_gpu_fused_add(&jobs, p->nest, p->bound->table_addresses, &call) == PW_OK)
+        return pw_gpu_launch_fused(lane, &jobs, is_flagged(p));
     return launch_tier0(lane, f, l->tier0_launches, p);
 }
 
@@ -175,19 +176,13 @@ pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int
 
 bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
 {
-    const pw_gpu_functions *f = lane->flag ? pw_gpu_fused_functions(lane->gpu) : NULL;
     const pw_gpu_call call = {
         .count = bytes, .dst = (void *)(uintptr_t)to, .src = (const void *)(uintptr_t)from, .direction = PW_UNPACK};
-    pw_gpu_fused jobs = {.jobs = 0};
-    pw_gpu_launch launched;
-    pw_gpu_flag flag;
+    pw_gpu_fused jobs;
 
-    if (!f || pw_gpu_fused_add(&jobs, NULL, NULL, &call) != PW_OK)
-        return false;
-    flag = pw_gpu_lane_flag(lane);
-    pw_gpu_fused_launch(&jobs, &flag, &lane->gpu->limits, lane->params, &launched);
-    pw_gpu_lane_count(lane, pw_gpu_launch_kernel(lane, f->fn[PW_UNPACK][launched.big], &launched, true) == PW_OK);
-    return lane->flagged;
+    jobs.jobs = jobs.words = 0;
+    return lane->flag && pw_gpu_fused_add(&jobs, NULL, NULL, &call) == PW_OK &&
+           pw_gpu_launch_fused(lane, &jobs, true) == PW_OK && lane->flagged;
 }
 
 pw_status pw_gpu_move_objects(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m)

@@ -38,17 +38,9 @@ pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int
  * yet, and nothing is put there. */
 bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
-/* Launches a kernel with lane->params, which may be overwritten after the call. `by_graph` is for a function that is
- * launched repeatedly, one launch at a time. Clears lane->flagged: pw_gpu_lane_count follows. */
-pw_status pw_gpu_launch_kernel(pw_gpu_lane *lane, void *function, const pw_gpu_launch *l, bool by_graph);
-/* Returns the flag for the next launch; `where` is NULL in a lane without one. */
-pw_gpu_flag pw_gpu_lane_flag(const pw_gpu_lane *lane);
-/* That launch, which is the last work in the stream, has begun, and will write the flag (`flagged`) or not. */
-static inline void pw_gpu_lane_count(pw_gpu_lane *lane, bool flagged)
-{
-    lane->flagged = flagged;
-    lane->value += flagged;
-}
+/* Launches gathered moves, the last work in the stream, as one. `flagged`: the launch sets the lane's flag, if there is
+ * one. PW_ERR_NOT_FOUND: there is no kernel. */
+pw_status pw_gpu_launch_fused(pw_gpu_lane *lane, const pw_gpu_fused *jobs, bool flagged);
 
 /* ---- by copies of the driver (copies.c) -------------------------------------------------------------------------- */
 
