@@ -247,14 +247,14 @@ static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMV
 
 /*
  * The processor's own prefetchers follow only one side of a copy well. So the memory is prefetched here, on both sides
- * if both are memory. Blocks shorter than a line would be prefetched too often.
+ * if both are memory. A block shorter than a line counts as one line; blocks that leave lines out share none.
  */
 static ahead prefetched_ahead(pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
-    int turns = n >= LINE ? (int)(AHEAD_BYTES / n) : 0;
+    int turns = (int)(AHEAD_BYTES / (n > LINE ? n : LINE));
     ahead a = {NULL};
-    if (turns == 0 || pw_row_has_table(row) || (row->count.known && row->count.k < AHEAD_TURNS * turns))
+    if (n == 0 || turns == 0 || pw_row_has_table(row) || (row->count.known && row->count.k < AHEAD_TURNS * turns))
         return a;
     if (g->unpack || g->shape->joined)
         a.dst = ahead_of(g, row->dst_step, n, turns, &a.pays);
