@@ -10,7 +10,7 @@
 #include "codegen/llvm/gen.h"
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 32768, TWICE_LINES = 1 << 15 };
-enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10 };
+enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -233,14 +233,16 @@ static LLVMValueRef is_long(pw_gen *g, const pw_row *row, int turns)
 
 /*
  * A side whose blocks leave out no line is a stream, which the processor's prefetchers follow by themselves: its
- * distance is 0, and NULL if that is known. *skips: does any side leave out lines?
+ * distance is 0, and NULL if that is known. So is that of blocks farther apart, whose prefetches reach many pages
+ * ahead: messages from cold memory then take up to half as long again. *skips: does any side leave out lines?
  */
 static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMValueRef *skips)
 {
     if (step.known && (uint64_t)step.k - (uint64_t)n < LINE)
         return NULL;
     LLVMValueRef gap = LLVMBuildSub(g->b, step.v, pw_gen_k(g, n), "");
-    LLVMValueRef leaves_out = LLVMBuildICmp(g->b, LLVMIntUGE, gap, pw_gen_k(g, LINE), "");
+    LLVMValueRef behind = LLVMBuildSub(g->b, gap, pw_gen_k(g, LINE), "");
+    LLVMValueRef leaves_out = LLVMBuildICmp(g->b, LLVMIntULT, behind, pw_gen_k(g, AHEAD_GAP - LINE), "");
     *skips = *skips ? LLVMBuildOr(g->b, *skips, leaves_out, "") : leaves_out;
     return LLVMBuildSelect(g->b, leaves_out, step_times(g, step, turns).v, pw_gen_k(g, 0), "");
 }
