@@ -53,11 +53,6 @@ void pw_model_take(pw_model *m, const pw_model *from)
 
 /* ---- from JSON --------------------------------------------------------------------------------------------------- */
 
-static pw_status not_a_model(pw_diag *diag, const char *name, const char *why)
-{
-    return pw_diag_set(diag, PW_ERR_INVALID, "%s: %s", name, why);
-}
-
 /* Facts of other names are not read: another Packwright may have measured them. */
 static pw_status read_facts(pw_model *m, const pw_json_value *facts, pw_diag *diag)
 {
@@ -90,7 +85,7 @@ static pw_status check_version(const pw_json_value *top, pw_diag *diag)
     const pw_json_value *version = pw_json_member(top, "version", PW_JSON_NUMBER);
 
     if (!what || strcmp(what->text, format) || !version)
-        return not_a_model(diag, "format", "this is no model of Packwright");
+        return pw_diag_set(diag, PW_ERR_INVALID, "format: this is no model of Packwright");
     if (version->number != PW_MODEL_VERSION)
         return pw_diag_set(diag, PW_ERR_UNSUPPORTED, "version %g, written by %s Packwright", version->number,
                            version->number < PW_MODEL_VERSION ? "an earlier" : "a later");
@@ -103,7 +98,7 @@ static pw_status read_model(pw_model *m, const pw_json_value *top, pw_diag *diag
     pw_status status = check_version(top, diag);
 
     if (!status)
-        status = facts ? read_facts(m, facts, diag) : not_a_model(diag, "facts", "there are none");
+        status = facts ? read_facts(m, facts, diag) : pw_diag_set(diag, PW_ERR_INVALID, "facts: there are none");
     read_text(top, "mpi", m->origin.mpi, sizeof m->origin.mpi);
     read_text(top, "mpi_version", m->origin.mpi_version, sizeof m->origin.mpi_version);
     read_text(top, "network", m->origin.network, sizeof m->origin.network);

@@ -33,9 +33,7 @@ static void make_slug(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-typedef bool find_dir(char *out, size_t size);
-
-static bool path_of(find_dir *find, const char *mpi, char *out, size_t size)
+static bool path_of(bool (*find)(char *out, size_t size), const char *mpi, char *out, size_t size)
 {
     char dir[PW_MODEL_PATH], gpu[96], slug[96], cpu[64];
     int n;
