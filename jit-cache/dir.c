@@ -52,34 +52,6 @@ static bool failed(const char *path, const char *what, pw_diag *diag)
     return false;
 }
 
-/* mkdir -p, private to this user. */
-static bool make_dirs(const char *dir, pw_diag *diag)
-{
-    char path[PATH_MAX];
-    int error;
-
-    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return failed(dir, "create", diag);
-    }
-    for (char *at = path + 1;; at++) {
-        char c = *at;
-
-        if (c != '/' && c != '\0')
-            continue;
-        *at = '\0';
-        /* What exists may answer otherwise than EEXIST: read-only and automounted file systems. */
-        error = mkdir(path, 0700) ? errno : 0;
-        if (error && access(path, F_OK)) {
-            errno = error;
-            return failed(path, "create", diag);
-        }
-        *at = c;
-        if (c == '\0')
-            return true;
-    }
-}
-
 bool pw_disk_may_own(const pw_disk *disk, uid_t uid)
 {
     return uid == geteuid() || (disk->system && uid == 0);
@@ -199,7 +171,7 @@ static bool open_both(pw_disk *disk, bool create, pw_diag *diag)
     struct stat st;
     int top, fd;
 
-    if (create && !make_dirs(disk->dir, diag))
+    if (create && pw_file_make_dirs(disk->dir, 0700, diag) != PW_OK)
         return false;
     top = open_dir_at(AT_FDCWD, disk->dir, 0);
     if (top < 0) {

@@ -3,10 +3,37 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+pw_status pw_file_make_dirs(const char *dir, mode_t mode, pw_diag *diag)
+{
+    char path[PATH_MAX];
+    int error;
+
+    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path)
+        return pw_diag_set(diag, PW_ERR_IO, "cannot create %.200s: %s", dir, strerror(ENAMETOOLONG));
+    for (char *at = path + 1;; at++) {
+        char c = *at;
+
+        if (c != '/' && c != '\0')
+            continue;
+        *at = '\0';
+        error = mkdir(path, mode) ? errno : 0;
+        if (!error && mode & (S_IRWXG | S_IRWXO) && chmod(path, mode))
+            return pw_diag_set(diag, PW_ERR_IO, "cannot change %s: %s", path, strerror(errno));
+        /* What exists may answer otherwise than EEXIST: read-only and automounted file systems. */
+        if (error && access(path, F_OK))
+            return pw_diag_set(diag, PW_ERR_IO, "cannot create %s: %s", path, strerror(error));
+        *at = c;
+        if (c == '\0')
+            return PW_OK;
+    }
+}
 
 bool pw_file_read(int fd, void *data, size_t size)
 {

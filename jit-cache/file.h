@@ -1,11 +1,16 @@
-/* Whole reads that survive interruptions (whole writes: base/replace.h); file names of entries. */
+/* Directories, whole reads that survive interruptions (whole writes: base/replace.h), and file names of entries. */
 #ifndef PW_JIT_CACHE_FILE_H
 #define PW_JIT_CACHE_FILE_H
 
 #include "base/hash.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+/* Makes a directory, and those above it that are missing, with this mode whatever the mask of new files is. */
+pw_status pw_file_make_dirs(const char *dir, mode_t mode, pw_diag *diag);
 
 /* Exactly `size` bytes from the start; false with errno set, 0 when the file is shorter. */
 bool pw_file_read(int fd, void *data, size_t size);

@@ -14,30 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Makes a directory that everybody may read, and those above it that are missing. */
-static pw_status make_public(const char *dir, pw_diag *diag)
-{
-    char path[PATH_MAX];
-
-    if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path)
-        return pw_diag_set(diag, PW_ERR_IO, "cannot create %.200s: %s", dir, strerror(ENAMETOOLONG));
-    for (char *at = path + 1;; at++) {
-        char c = *at;
-
-        if (c != '/' && c != '\0')
-            continue;
-        *at = '\0';
-        /* The mask of new files would take the permission away. */
-        if (!mkdir(path, 0755) && chmod(path, 0755))
-            return pw_diag_set(diag, PW_ERR_IO, "cannot change %s: %s", path, strerror(errno));
-        if (access(path, F_OK))
-            return pw_diag_set(diag, PW_ERR_IO, "cannot create %s: %s", path, strerror(errno));
-        *at = c;
-        if (c == '\0')
-            return PW_OK;
-    }
-}
-
 static pw_status open_target(pw_disk *disk, const char *dir, pw_diag *diag)
 {
     char version[PATH_MAX];
@@ -45,7 +21,7 @@ static pw_status open_target(pw_disk *disk, const char *dir, pw_diag *diag)
 
     if (snprintf(version, sizeof version, "%s/v%d", dir, PW_ENTRY_VERSION) >= (int)sizeof version)
         return pw_diag_set(diag, PW_ERR_IO, "cannot create %.200s: %s", dir, strerror(ENAMETOOLONG));
-    status = make_public(version, diag);
+    status = pw_file_make_dirs(version, 0755, diag);
     return status ? status : pw_disk_open(disk, false, diag);
 }
 

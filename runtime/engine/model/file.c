@@ -204,27 +204,17 @@ pw_status pw_model_read(const char *path, pw_model *out, pw_diag *diag)
     return status;
 }
 
-static void make_directory_of(const char *path)
-{
-    char dir[PW_MODEL_PATH];
-
-    snprintf(dir, sizeof dir, "%s", path);
-    for (char *at = dir + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        mkdir(dir, 0700); /* if this fails, writing the file reports why */
-        *at = '/';
-    }
-}
-
 pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag)
 {
-    char *text = pw_model_text(m);
-    pw_status status;
+    const char *name = strrchr(path, '/');
+    char *text = pw_model_text(m), *dir = strndup(path, name ? (size_t)(name - path) : 0);
+    pw_status status = text && dir ? PW_OK : pw_diag_status(diag, PW_ERR_NOMEM);
 
-    if (!text)
-        return pw_diag_status(diag, PW_ERR_NOMEM);
-    make_directory_of(path);
-    status = pw_replace_file(path, text, strlen(text), diag);
+    if (!status && *dir)
+        status = pw_file_make_dirs(dir, 0700, diag);
+    if (!status)
+        status = pw_replace_file(path, text, strlen(text), diag);
     free(text);
+    free(dir);
     return status;
 }
