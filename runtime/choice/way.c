@@ -13,6 +13,9 @@ enum {
     WORD = 8                 /* blocks begin anywhere in a granule, at multiples of so many bytes */
 };
 
+#define PACKED(symbol, name, packed, help) [PW_STRATEGY_##symbol] = PW_PACKED_##packed,
+static const uint8_t packed_places[] = {PW_STRATEGIES(PACKED)};
+
 const pw_facts pw_facts_default = PW_FACTS_DEFAULT;
 
 const struct pw_fact_info pw_fact_infos[PW_FACT_COUNT] = {
@@ -180,8 +183,9 @@ static double own_words(pw_packed_place packed, const pw_facts *f, const pw_cond
 
 /* The facts are those of whole words. Pieces of odd lengths cross the bus by single bytes at their ends (1 MiB in
  * pieces of 27 bytes takes 260 us instead of 36), so the estimate for mapped memory is above that of staged. */
-static double own_cost(pw_packed_place packed, const pw_facts *f, const pw_conditions *c, pw_direction direction)
+double pw_way_own_cost(int way, const pw_facts *f, const pw_conditions *c, pw_direction direction)
 {
+    pw_packed_place packed = (pw_packed_place)packed_places[way];
     double words = own_words(packed, f, c, direction), staged;
 
     if (packed != PW_PACKED_MAPPED || !is(c, PW_IF_ODD))
@@ -296,11 +300,11 @@ static double direct_cost(const pw_facts *f, const pw_conditions *c)
     return f->message + f->staged + by_cpu(f, c->shape);
 }
 
-static double by_gpu(pw_packed_place packed, const pw_facts *f, const pw_conditions *c)
+static double by_gpu(int way, const pw_facts *f, const pw_conditions *c)
 {
-    double send = packed == PW_PACKED_DEVICE ? send_device(c->shape.bytes) : pinned_send(f, c);
+    double send = packed_places[way] == PW_PACKED_DEVICE ? send_device(c->shape.bytes) : pinned_send(f, c);
 
-    return own_cost(packed, f, c, PW_PACK) + send + own_cost(packed, f, c, PW_UNPACK);
+    return pw_way_own_cost(way, f, c, PW_PACK) + send + pw_way_own_cost(way, f, c, PW_UNPACK);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -309,9 +313,6 @@ enum {
     BY_CPU = PW_IF_LAYOUT | PW_IF_BYTES | PW_IF_SHORT,
     BY_GPU = PW_IF_ON_DEVICE | PW_IF_LAYOUT | PW_IF_BYTES | PW_IF_SHORT
 };
-
-#define PACKED(symbol, name, packed, help) [PW_STRATEGY_##symbol] = PW_PACKED_##packed,
-static const uint8_t packed_places[] = {PW_STRATEGIES(PACKED)};
 
 const pw_way pw_ways[PW_STRATEGY_COUNT] = {
     [PW_STRATEGY_NATIVE] = {.bars = PW_IF_NOT_TAKEN, .cost = native_cost},
@@ -336,18 +337,13 @@ double pw_way_cost(int way, const pw_facts *f, const pw_conditions *c)
 {
     if (!pw_way_can(way, c->set))
         return -1;
-    return pw_ways[way].cost ? pw_ways[way].cost(f, c) : by_gpu((pw_packed_place)packed_places[way], f, c);
+    return pw_ways[way].cost ? pw_ways[way].cost(f, c) : by_gpu(way, f, c);
 }
 
 /* Only this way packs into ordinary host memory. What pinned and GPU memory cost at first is left out. */
 double pw_way_first_cost(int way, const pw_facts *f, const pw_conditions *c)
 {
     return way == PW_STRATEGY_PACKED ? f->fresh * (double)c->shape.bytes : 0;
-}
-
-double pw_way_own_cost(int way, const pw_facts *f, const pw_conditions *c, pw_direction direction)
-{
-    return own_cost((pw_packed_place)packed_places[way], f, c, direction);
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
