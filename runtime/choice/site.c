@@ -55,11 +55,6 @@ static uint64_t hash_of(const pw_site_key *k)
     return hash_of_ends(k) + k->role * UINT64_C(0x94d049bb133111eb);
 }
 
-static bool same(const pw_site_key *a, const pw_site_key *b)
-{
-    return !memcmp(a, b, sizeof *a);
-}
-
 /* ---- guessing ---------------------------------------------------------------------------------------------------- */
 
 /* Asks for all costs, and returns the cheapest way. `costs` has room for all ways. */
@@ -353,19 +348,24 @@ static pw_site **bucket_of(const pw_site_key *key)
     for (;; i++) {
         pw_site **at = &sites.buckets[i % BUCKETS];
 
-        if (!*at || same(&(*at)->key, key))
+        if (!*at || !memcmp(&(*at)->key, key, sizeof *key))
             return at;
     }
 }
 
-/* Adds a record, and takes it over. Returns the record to use: another thread's if that was faster. NULL: there is no
- * room. */
-static pw_site *add(pw_site *mine)
+/* Returns the record, and makes it if there is none; costs are asked for without the lock, and another thread may have
+ * been faster. NULL: there is no room. */
+static pw_site *find(const pw_site_key *key, const pw_site_question *q)
 {
-    pw_site **at, *s;
+    pw_site *s, *mine = NULL, **at;
 
     pthread_mutex_lock(&sites.lock);
-    at = bucket_of(&mine->key);
+    s = *bucket_of(key);
+    pthread_mutex_unlock(&sites.lock);
+    if (s || !(mine = create(key, q)))
+        return s;
+    pthread_mutex_lock(&sites.lock);
+    at = bucket_of(key);
     if (!*at && sites.n < PW_SITE_RECORDS) {
         sites.all[sites.n++] = *at = mine;
         mine = NULL;
@@ -373,19 +373,6 @@ static pw_site *add(pw_site *mine)
     s = *at;
     pthread_mutex_unlock(&sites.lock);
     free(mine);
-    return s;
-}
-
-/* Returns the record, and makes it if there is none; costs are asked for without the lock. NULL: there is no room. */
-static pw_site *find(const pw_site_key *key, const pw_site_question *q)
-{
-    pw_site *s;
-
-    pthread_mutex_lock(&sites.lock);
-    s = *bucket_of(key);
-    pthread_mutex_unlock(&sites.lock);
-    if (!s && (s = create(key, q)))
-        s = add(s);
     return s;
 }
 
@@ -411,7 +398,7 @@ int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *no
     double costs[PW_SITE_WAYS];
     int way;
 
-    if (!s || at->generation != generation || !same(&at->key, key)) {
+    if (!s || at->generation != generation || memcmp(&at->key, key, sizeof *key)) {
         s = find(key, q);
         if (s)
             *at = (recent){*key, s, generation};

@@ -48,10 +48,8 @@ static inline uint16_t pw_site_size(int64_t bytes)
 /* The largest number of bytes in a class. */
 int64_t pw_site_most(uint16_t size);
 
-/* Returns what a way would cost, from the sender's buffer to the receiver's. Below 0: it cannot carry the message. */
+/* Returns what a way costs, from the sender's buffer to the receiver's. Below 0: it cannot carry the message. */
 typedef double pw_site_cost(void *arg, int way);
-/* Returns what the first use of a way costs once more, such as memory that it stages in. */
-typedef double pw_site_first_cost(void *arg, int way);
 
 /* What pw_site_take needs to make a choice. */
 typedef struct pw_site_question {
@@ -62,7 +60,7 @@ typedef struct pw_site_question {
                              unless another one is clearly better */
     pw_hash example;      /* of the layout that asks, for reports */
     pw_site_cost *cost;
-    pw_site_first_cost *first; /* NULL: nothing */
+    pw_site_cost *first; /* what its first use costs once more, such as memory to stage in; NULL: nothing */
     void *arg;
 } pw_site_question;
 
