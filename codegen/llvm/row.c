@@ -234,7 +234,7 @@ static LLVMValueRef is_long(pw_gen *g, const pw_row *row, int turns)
 /*
  * A side whose blocks leave out no line is a stream, which the processor's prefetchers follow by themselves: its
  * distance is 0, and NULL if that is known. So is that of blocks farther apart, whose prefetches reach many pages
- * ahead: messages from cold memory then take up to half as long again. *skips: does any side leave out lines?
+ * ahead: messages from cold memory then take a third longer. *skips: does any side leave out lines?
  */
 static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMValueRef *skips)
 {
