@@ -52,6 +52,12 @@ typedef struct pw_gpu_fused {
     pw_gpu_fused_last last;               /* valid if there is a job */
 } pw_gpu_fused;
 
+/* Leaves no jobs. A launch of other ones begins with it. */
+static inline void pw_gpu_fused_begin(pw_gpu_fused *f)
+{
+    f->jobs = f->words = 0;
+}
+
 /*
  * Returns the length of the longest moves of this nest that are better fused than launched alone. 0: they cannot be
  * fused. Looks at every block of a list, so callers keep the answer. NULL: bytes one after the other.

@@ -123,7 +123,7 @@ static batch *open_batch(const pw_gpu_order *o)
     b->promised = b->foreign = false;
     b->n = 0;
     b->bytes = 0;
-    b->fused.jobs = b->fused.words = 0;
+    pw_gpu_fused_begin(&b->fused);
     b->members[0].scratch = b->members[0].part = NULL;
     b->begun = PW_OK;
     atomic_store_explicit(&b->left, 1, memory_order_relaxed);

@@ -122,7 +122,7 @@ static pw_status move_by_tier0(pw_gpu_lane *lane, const pw_gpu_layout *l, const 
     const pw_gpu_call call = call_of(p, NULL);
     pw_gpu_fused jobs;
 
-    jobs.jobs = jobs.words = 0;
+    pw_gpu_fused_begin(&jobs);
     /* One launch of the fused kernel does several of tier 0. */
     if (l->tier0_launches > 1 && p->bytes <= l->fused_most && pw_gpu_fused_functions(lane->gpu) &&
         pw_gpu_fused_add(&jobs, p->nest, p->bound->table_addresses, &call) == PW_OK)
@@ -180,7 +180,7 @@ bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_
         .count = bytes, .dst = (void *)(uintptr_t)to, .src = (const void *)(uintptr_t)from, .direction = PW_UNPACK};
     pw_gpu_fused jobs;
 
-    jobs.jobs = jobs.words = 0;
+    pw_gpu_fused_begin(&jobs);
     return lane->flag && pw_gpu_fused_add(&jobs, NULL, NULL, &call) == PW_OK &&
            pw_gpu_launch_fused(lane, &jobs, true) == PW_OK && lane->flagged;
 }

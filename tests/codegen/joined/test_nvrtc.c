@@ -152,7 +152,7 @@ static void run_fused(const way *w, const pw_gpu_call *call, bool back)
     uint64_t params[PARAM_WORDS];
     pw_gpu_launch l;
 
-    jobs.jobs = jobs.words = 0;
+    pw_gpu_fused_begin(&jobs);
     assert_int_equal(pw_gpu_fused_add(&jobs, w->item->nest, w->item->args.tables, call), PW_OK);
     pw_gpu_fused_launch(&jobs, &none, &w->device, params, &l);
     run_launch(w->general, back ? "fused_unpack" : "fused_pack", PW_GPU_FUSED_SUFFIX, &l, params);

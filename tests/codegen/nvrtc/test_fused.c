@@ -89,7 +89,7 @@ static void launch(batch *b)
     }
     launches++;
     large_ones += l.big;
-    b->fused.jobs = b->fused.words = 0;
+    pw_gpu_fused_begin(&b->fused);
 }
 
 /* ---- a launch of several ----------------------------------------------------------------------------------------- */
@@ -355,7 +355,7 @@ static void limits(void **state)
     assert_int_equal(f.jobs, added);
     assert_int_equal(f.words, words);
     /* A billion objects are no short move. */
-    f.jobs = f.words = 0;
+    pw_gpu_fused_begin(&f);
     assert_int_equal(
         pw_gpu_fused_add(&f, t->nest, NULL, &(pw_gpu_call){.count = 1 << 30, .dst = call.dst, .src = call.src}),
         PW_ERR_UNSUPPORTED);
@@ -394,7 +394,8 @@ static void repetitions(void **state)
 
         b.n = 0;
         add_text(&b, 1, false, "%s", texts[i]);
-        again.jobs = again.words = anew.jobs = anew.words = 0;
+        pw_gpu_fused_begin(&again);
+        pw_gpu_fused_begin(&anew);
         for (int k = 0; k < 10; k++) {
             const pw_gpu_call call = {.count = 1,
                                       .dst = (void *)(uintptr_t)dst[k / 2],
