@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Makes a directory, and those above it that are missing, with this mode whatever the mask of new files is. */
+/* Makes a directory, and those above it that are missing. A mode that lets others in is set whatever the mask of new
+ * files is; a private one is what the mask leaves of it. */
 pw_status pw_file_make_dirs(const char *dir, mode_t mode, pw_diag *diag);
 
 /* Exactly `size` bytes from the start; false with errno set, 0 when the file is shorter. */
