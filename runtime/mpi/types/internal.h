@@ -26,14 +26,12 @@ void pw_glance_end(pw_glance *g);
 
 /* ---- noted.c ----------------------------------------------------------------------------------------------------- */
 
-typedef enum pw_noted {
-    PW_NOTED_LEFT, /* the use is left to MPI, and counted in the type's note */
-    PW_NOTED_DUE, /* the type has been used enough to be learned; nothing else speaks against leaving this use to MPI */
-    PW_NOTED_NEEDED /* MPI may be unable to carry out this use of a type that is not learned */
-} pw_noted;
-
-/* Leaves a use of a noted type to MPI, if it may. `note`: the type's, which is in pw_registry_types. */
-pw_noted pw_note_takes(pw_glance *g, const pw_note_use *use, void *note);
+/* Leaves a use of a noted type to MPI and counts it in the type's note, unless MPI may be unable to carry it out, or
+ * the type has been used enough to be learned; then it returns false. `note`: the type's, which is in
+ * pw_registry_types. `is_native`: whether the use would be left to MPI with the entry of a type that looks the same. It
+ * then counts as one with few bytes, so that a type that stays in use is learned in the end. NULL: that does not
+ * matter. */
+bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg);
 
 /* ---- recent.c ---------------------------------------------------------------------------------------------------- */
 

@@ -95,22 +95,32 @@ static void count_use(int64_t bytes)
     atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
 }
 
-pw_noted pw_note_takes(pw_glance *g, const pw_note_use *use, void *note)
+/* Returns whether learning a type would be in vain. */
+static bool is_in_vain(pw_glance *g, pw_entry_asked *is_native, void *arg)
+{
+    pw_hash look;
+
+    return is_native && pw_look_read(g, &look) && pw_entries_ask_alike(look, is_native, arg);
+}
+
+bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg)
 {
     bool needed = is_needed(use->buf);
-    int64_t bytes, ns;
+    int64_t bytes, ns, few = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * use->times;
 
     if (use->count <= 0 || !bytes_of(g->type, use->count, &bytes))
-        return PW_NOTED_LEFT;
+        return true;
     if (needed || may_need_stage(g, bytes, use->role))
-        return PW_NOTED_NEEDED;
-    ns = pw_note_ns(note) + (PW_NOTE_CALL_NS + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS) * use->times;
+        return false;
+    ns = few + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS * use->times;
+    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_in_vain(g, is_native, arg))
+        ns = few;
     if (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g))
-        return PW_NOTED_DUE;
+        return false;
     pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
     if (pw_note_is_reported)
         count_use(bytes);
-    return PW_NOTED_LEFT;
+    return true;
 }
 
 void pw_note_count(int types)

@@ -72,7 +72,7 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
     if (!found)
         return pw_registry_find_other(type);
     pw_glance_begin(&g, type);
-    entry = pw_note_takes(&g, use, found) == PW_NOTED_LEFT ? &pw_entry_left_to_mpi : learn_noted(&g);
+    entry = pw_note_takes(&g, use, found, NULL, NULL) ? &pw_entry_left_to_mpi : learn_noted(&g);
     pw_glance_end(&g);
     return entry;
 }
@@ -90,29 +90,14 @@ pw_entry *pw_registry_learn(MPI_Datatype type)
     return found;
 }
 
-/* Returns whether learning a type would be in vain for this use, which then counts as a call with few bytes, so that a
- * type that stays in use is learned in the end. */
-static bool is_in_vain(pw_glance *g, int times, void *note, pw_entry_asked *is_native, void *arg)
-{
-    int64_t ns = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * times;
-    pw_hash look;
-
-    if (ns >= PW_NOTE_LEARN_NS || !pw_look_read(g, &look) || !pw_entries_ask_alike(look, is_native, arg))
-        return false;
-    pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
-    return true;
-}
-
 bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
                               void *arg)
 {
-    pw_noted noted;
     pw_glance g;
     bool left;
 
     pw_glance_begin(&g, type);
-    noted = pw_note_takes(&g, use, note);
-    left = noted == PW_NOTED_LEFT || (noted == PW_NOTED_DUE && is_in_vain(&g, use->times, note, is_native, arg));
+    left = pw_note_takes(&g, use, note, is_native, arg);
     pw_glance_end(&g);
     return left;
 }
