@@ -50,18 +50,29 @@ static inline bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
     return !__builtin_mul_overflow(c->count, c->entry->size, &c->bytes) && c->bytes <= size - position && c->bytes > 0;
 }
 
-/* ---- contiguous objects in host memory --------------------------------------------------------------------------- */
+/* ---- contiguous, or few, objects in host memory ----------------------------------------------------------------- */
+
+/* `user`: the lowest byte. */
+static __attribute__((noinline)) int64_t copy_each(pack_call c)
+{
+    for (int64_t i = 0, bytes = c.entry->size; i < c.count; i++)
+        pw_direction_copy(c.direction, c.user + i * c.entry->layout->extent, c.packed + i * bytes, bytes);
+    return c.bytes;
+}
 
 /* Takes the call without its entry. */
 static inline __attribute__((always_inline)) int64_t move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size,
                                                                      MPI_Count position, MPI_Comm comm)
 {
     c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-    if (!c.entry || pw_note_is(c.entry) || c.count > c.entry->in_one_block || !is_last_comm(comm) ||
+    if (!c.entry || pw_note_is(c.entry) || c.count > c.entry->plain_copies || !is_last_comm(comm) ||
         !pw_memory_is_known_host(c.user + c.entry->lowest) || !pw_memory_is_known_host(c.packed) ||
         !is_ordinary(&c, size, position))
         return 0;
-    pw_direction_copy(c.direction, c.user + c.entry->lowest, c.packed, c.bytes);
+    c.user += c.entry->lowest;
+    if (c.count > 1 && c.entry->layout)
+        return copy_each(c);
+    pw_direction_copy(c.direction, c.user, c.packed, c.bytes);
     return c.bytes;
 }
 

@@ -15,6 +15,7 @@
 enum { KEPT_FOR_STATS = 4096 };
 
 enum { RECENT = 64 /* entries of the last types of a kind */ };
+enum { FEW = 8, SHORT = 256 /* so few copies of at most so many bytes take as long as the way to a kernel */ };
 
 /* The entry of the latest type that fell here, with a reference; NULL: there is none. */
 typedef struct recent {
@@ -108,9 +109,9 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
         entry->dense = dense;
         entry->gpu_only = is_own && !dense;
         if (dense)
-            entry->in_one_block = INT64_MAX;
+            entry->plain_copies = INT64_MAX;
         else if (!is_own && layout->blocks == 1 && layout->at_once[PW_PACK] > 0)
-            entry->in_one_block = 1;
+            entry->plain_copies = layout->size <= SHORT ? FEW : 1;
         enlist(entry, &entries.list);
         if (!is_own)
             share(entry);

@@ -47,7 +47,7 @@ typedef struct pw_entry {
     bool dense;           /* a dense type without a layout: `count` objects are count * size bytes from `offset` on */
     bool gpu_only;        /* the layout is for GPU memory only: in host memory the type is left to MPI */
     _Atomic bool mixed;   /* a type with this layout has basic elements of several sizes */
-    int64_t in_one_block; /* as many objects are one block in host memory, and no statistics count their moves */
+    int64_t plain_copies; /* as many objects are one block each, or all one, and copied without their kernel */
     pw_entry_choices choices;
     int64_t blocks;               /* contiguous blocks of one object */
     struct pw_entry *prev, *next; /* the list of entries that this one is in, under the lock of the entries */
