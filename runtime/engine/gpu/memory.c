@@ -5,6 +5,7 @@
  */
 #include "runtime/engine/gpu/memory.h"
 
+#include "base/epoch.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/driver.h"
@@ -82,6 +83,8 @@ static void look(void)
     } else if (found.cuda || atomic_load(&cuda_sleeps)) {
         look_at_cuda();
     }
+    if (atomic_load(&pw_memory_now) != PW_MEMORY_HOST_ONLY)
+        pw_epoch_end();
     atomic_store_explicit(&objects_seen, found.objects, memory_order_release);
 }
 

@@ -250,10 +250,10 @@ class Call:
         return ", ".join(out + [".root = root" for p in self.params if p.role == "rank"])
 
     def question_at_once(self, large):
-        """The question that knows most native calls by a look at each handle (is_native.h of strategy); None: there is none."""
+        """The question that knows the calls that a thread remembers (is_native.h of strategy); None: there is none."""
         if self.kind not in ("blocking", "nonblocking"):
             return None
-        return self.native_question(large).replace("pw_is_native(", "pw_is_native_at_once(").replace(", 1)", ")")
+        return re.sub(r"pw_is_native\((.*?), 1\)", r"pw_is_left_again(\1)", self.native_question(large))
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):

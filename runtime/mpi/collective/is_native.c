@@ -105,7 +105,7 @@ enum { SETTLED_BITS = 3, MOST_SITES = 16 };
 
 typedef struct settled_call {
     uint64_t hash;
-    unsigned deaths;
+    unsigned epoch;
     int n; /* sites that leave the call to MPI; above MOST_SITES: it is not remembered */
     struct {
         pw_site *site;
@@ -307,7 +307,7 @@ static __attribute__((noinline)) bool look(pw_collective_family family, sides s,
                                            pw_blocks blocks, uint64_t hash, settled_call *kept)
 {
     pw_call_kind kind = pw_family_kind(family);
-    settled_call now = {.hash = hash, .deaths = pw_gate_deaths_now()};
+    settled_call now = {.hash = hash, .epoch = pw_settled_now()};
 
     if (self_is_possible(family, &s, group, blocks) && self_may_gain(family, s, group, &now))
         return false;
@@ -330,7 +330,7 @@ static PW_NATIVE_INLINE bool typed_are_native(pw_collective_family family, const
     hash = pw_handle_hash(pw_communicator_key(comm) + family + hash_of(&s->send, blocks.send)) +
            hash_of(&s->recv, blocks.recv);
     kept = &settled[pw_handle_hash(hash) >> (64 - SETTLED_BITS)];
-    return (kept->hash == hash && pw_settled_holds(kept->deaths) && is_again(kept)) ||
+    return (kept->hash == hash && pw_epoch_now() == kept->epoch && is_again(kept)) ||
            look(family, copy_of(s), group, blocks, hash, kept);
 }
 

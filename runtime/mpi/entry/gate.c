@@ -17,7 +17,6 @@
 _Atomic pw_gate_state pw_gate_now = PW_GATE_COLD;
 _Thread_local bool pw_gate_inside;
 _Thread_local unsigned pw_gate_judged;
-_Atomic unsigned pw_gate_deaths;
 /* Until the next functions are known, no call may go past the gate (pw_deferred_start). */
 _Atomic int64_t pw_gate_unfinished = PW_GATE_DEFERRED;
 

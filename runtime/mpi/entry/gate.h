@@ -12,6 +12,8 @@
 #ifndef PW_RUNTIME_GATE_H
 #define PW_RUNTIME_GATE_H
 
+#include "base/epoch.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,23 +52,6 @@ extern PW_HIDDEN _Thread_local bool pw_gate_inside;
 extern PW_HIDDEN _Atomic int64_t pw_gate_unfinished;
 
 #define PW_GATE_DEFERRED ((int64_t)1 << 32)
-
-/*
- * Goes up when a learned type dies, since MPI may then give the same handle to another type, and when a persistent
- * request is made. What is remembered by handle and not removed at once holds as long as the number stays
- * (runtime/mpi/strategy/is_native.h).
- */
-extern PW_HIDDEN _Atomic unsigned pw_gate_deaths;
-
-static PW_GATE_INLINE unsigned pw_gate_deaths_now(void)
-{
-    return atomic_load_explicit(&pw_gate_deaths, memory_order_acquire);
-}
-
-static inline void pw_gate_count_death(void)
-{
-    atomic_fetch_add_explicit(&pw_gate_deaths, 1, memory_order_release);
-}
 
 static PW_GATE_INLINE bool pw_gate_has_unfinished(void)
 {

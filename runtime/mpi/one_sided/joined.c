@@ -204,7 +204,7 @@ pw_verdict pw_transfer_move(const pw_transfer *t, int *rc)
                             .origin_count = t->origin_count,
                             .target_count = t->count,
                             .gets = t->gets,
-                            .deaths = pw_gate_deaths_now()};
+                            .epoch = pw_settled_now()};
     pw_move move;
     bool lasts, moved = open_move(t, &move, &now, &lasts);
 

@@ -1,7 +1,6 @@
 /*
  * Puts and gets that came before. Each thread remembers some by their types and counts, so that the next one like it
- * needs a few comparisons: the wrapper's, if MPI gets it, and otherwise those of pw_transfer_move_again. The rules are
- * those of single messages (runtime/mpi/strategy/is_native.h).
+ * needs a few comparisons: the wrapper's, if MPI gets it, and otherwise those of pw_transfer_move_again.
  */
 #ifndef PW_RUNTIME_ONE_SIDED_PAST_H
 #define PW_RUNTIME_ONE_SIDED_PAST_H
@@ -20,9 +19,9 @@ typedef struct pw_span {
 typedef struct pw_past_transfer {
     uint64_t origin, target; /* types; 0: nothing is remembered here */
     int64_t origin_count, target_count;
-    bool gets, whole;      /* `whole`: MPI gets what is not moved as it is, so that no origin is staged */
-    unsigned deaths, life; /* of MPI */
-    pw_site *site;         /* NULL: MPI always gets it */
+    bool gets, whole;     /* `whole`: MPI gets what is not moved as it is, so that no origin is staged */
+    unsigned epoch, life; /* of MPI */
+    pw_site *site;        /* NULL: MPI always gets it */
     pw_span own, other;
     pw_move *move; /* open, with the addresses of that time; NULL: it was left to MPI */
 } pw_past_transfer;
@@ -47,7 +46,7 @@ static PW_NATIVE_INLINE const pw_past_transfer *pw_past_find(bool gets, const vo
 
     return past->origin == own && past->target == other && past->gets == gets &&
                    past->origin_count == (int64_t)origin_count && past->target_count == (int64_t)target_count &&
-                   pw_settled_holds(past->deaths) && pw_memory_is_known_host((const char *)buf + past->own.lo)
+                   past->epoch == pw_epoch_now() && pw_memory_is_known_host((const char *)buf + past->own.lo)
                ? past
                : NULL;
 }

@@ -74,45 +74,31 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
 
-/* Starts that were left to MPI. A thread remembers some by their requests. The rules are those of single messages
- * (runtime/mpi/strategy/is_native.h). */
-typedef struct left_start {
-    uint64_t key;
-    unsigned deaths;
-    pw_site *site;
-} left_start;
-
-enum { LEFT_BITS = 6 };
-
-static _Thread_local left_start left_starts[1 << LEFT_BITS];
-
-static left_start *left_of(MPI_Request request)
-{
-    return &left_starts[pw_handle_hash(pw_request_key(request)) >> (64 - LEFT_BITS)];
-}
-
+/* Starts that were left to MPI are remembered by their requests. */
 bool pw_starts_are_left(int n, const MPI_Request *requests)
 {
     if (pw_gate_judged || !requests)
         return false;
     for (int i = 0; i < n; i++) {
-        const left_start *l = left_of(requests[i]);
+        uint64_t key = pw_request_key(requests[i]);
+        const pw_recall *at = pw_recall_slot(PW_LEFT_OTHER, key, NULL);
 
-        if (!l->site || l->key != pw_request_key(requests[i]) || !pw_settled_holds(l->deaths) ||
-            !pw_site_keeps(l->site, pw_way_left, n))
+        if (!at->by || !pw_recall_again(at, key, NULL, 0) || !pw_site_keeps(at->by, pw_way_left, n))
             return false;
     }
     for (int i = 0; i < n; i++)
-        pw_site_passes(left_of(requests[i])->site, 1);
+        pw_site_passes(pw_recall_slot(PW_LEFT_OTHER, pw_request_key(requests[i]), NULL)->by, 1);
     return true;
 }
 
 /* Chooses the way of a claimed operation's start, and remembers one that is left to MPI again. */
 static void choose(pw_pending *p)
 {
+    uint64_t key = pw_request_key(p->request);
+
     pw_pending_choose(p);
     if (p->left)
-        *left_of(p->request) = (left_start){pw_request_key(p->request), pw_gate_deaths_now(), p->left};
+        *pw_recall_slot(PW_LEFT_OTHER, key, NULL) = (pw_recall){.key = key, .epoch = pw_settled_now(), .by = p->left};
 }
 
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)

@@ -98,7 +98,7 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
     p->stand_in = MPI_REQUEST_NULL;
     p->left = NULL;
     if (p->persistent)
-        pw_gate_count_death(); /* its request may have been that of another one */
+        pw_epoch_end(); /* its request may have been that of another one */
     if (!p->persistent && pw_request_is_shared(request)) {
         finish_at_once(request, p);
         return;

@@ -79,6 +79,7 @@ void pw_pending_orphan(pw_pending *p)
 
     /* It stays claimed in the table, invisible to all but pw_pending_forget_comm, until it is dropped. */
     atomic_fetch_add_explicit(&pw_gate_unfinished, 1, memory_order_relaxed);
+    pw_epoch_end();
     push(q, p);
 }
 

@@ -4,55 +4,63 @@
  */
 #include "runtime/mpi/strategy/is_native.h"
 
-static bool buffer_is_native(const pw_entry *entry, pw_call_kind kind, pw_role role, const void *buf, MPI_Count count)
-{
-    return pw_entry_is_left(entry) || pw_host_buffer_is_native(entry, kind, role, buf, count);
-}
+_Static_assert((int)PW_RECALL_REGION == (int)PW_MEMORY_REGION_SHIFT, "a place is a region of memory");
 
 typedef struct asked {
     pw_call_kind kind;
     pw_role role;
     const void *buf;
     MPI_Count count;
+    pw_site *site; /* the answer's, of a layout */
 } asked;
 
-static bool would_be_native(void *arg, const pw_entry *entry)
+/* Returns whether a message is certain to be left to MPI wherever it lies, or lies in host memory and is. A count that
+ * MPI refuses may be left to it, too. */
+static bool is_left(void *arg, const pw_entry *entry)
 {
-    const asked *a = arg;
+    asked *a = arg;
 
-    return buffer_is_native(entry, a->kind, a->role, a->buf, a->count);
+    if (pw_entry_is_left(entry))
+        return true;
+    if (!pw_memory_is_known_host((const char *)a->buf + entry->lowest))
+        return false;
+    if (!entry->layout || entry->gpu_only)
+        return true;
+    a->site = pw_native_site(entry, a->kind, a->role, (int64_t)((uint64_t)a->count * (uint64_t)entry->size));
+    return a->site;
 }
 
-static __attribute__((noinline)) bool is_left_noted(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
-                                                    MPI_Count count, int times, void *note)
+static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsigned epoch)
 {
-    asked a = {kind, role, buf, count};
+    uint64_t lowest = (uint64_t)entry->lowest, region = pw_memory_region((const char *)a->buf + entry->lowest);
+    pw_recall *at = pw_left_message(a->kind, a->role, key, a->buf);
+    pw_recall call = {.key = key, .from = (region << PW_MEMORY_REGION_SHIFT) - lowest, .epoch = epoch};
 
-    return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, note, would_be_native, &a);
-}
-
-/* Answers for types that are not in the front of the table. */
-static __attribute__((noinline)) bool is_native_other(pw_call_kind kind, pw_role role, MPI_Datatype type,
-                                                      const void *buf, MPI_Count count, int times)
-{
-    void *found = pw_handle_table_seek(&pw_registry_types, pw_type_key(type));
-
-    if (pw_note_is(found))
-        return is_left_noted(kind, role, type, buf, count, times, found);
-    return found && buffer_is_native(found, kind, role, buf, count);
+    if (!is_left(a, entry))
+        return false;
+    if (a->site) {
+        call.size = (uint64_t)entry->size;
+        call.least = (uint64_t)a->site->least;
+        call.more = (uint64_t)(a->site->most - a->site->least);
+    }
+    call.by = a->site;
+    *at = call;
+    return true;
 }
 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
 {
     uint64_t key = pw_type_key(type);
-    void *found = pw_handle_table_peek(&pw_registry_types, key);
+    unsigned epoch = pw_settled_now();
+    void *front = pw_handle_table_peek(&pw_registry_types, key);
+    void *found = front ? front : pw_handle_table_seek(&pw_registry_types, key);
+    asked a = {kind, role, buf, count, NULL};
 
-    if (pw_gate_has_unfinished())
+    if (!found || pw_gate_has_unfinished())
         return false;
-    if (!found)
-        return is_native_other(kind, role, type, buf, count, times);
-    if (pw_note_is(found))
-        return (times == 1 && pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
-               is_left_noted(kind, role, type, buf, count, times, found);
-    return buffer_is_native(found, kind, role, buf, count);
+    if (!pw_note_is(found))
+        return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
+    return (front && times == 1 &&
+            pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
+           pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, found, is_left, &a);
 }

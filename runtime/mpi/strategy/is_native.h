@@ -9,6 +9,7 @@
 #ifndef PW_RUNTIME_IS_NATIVE_H
 #define PW_RUNTIME_IS_NATIVE_H
 
+#include "base/recall.h"
 #include "runtime/choice/site.h"
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/types/registry.h"
@@ -34,38 +35,37 @@ static PW_NATIVE_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_k
     return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
 }
 
-/* Returns whether a message of `count` objects at `buf` lies in host memory and is certain to be left to MPI. A count
- * that MPI refuses may be left to it, too. */
-static PW_NATIVE_INLINE bool pw_host_buffer_is_native(const pw_entry *entry, pw_call_kind kind, pw_role role,
-                                                      const void *buf, int64_t count)
-{
-    return pw_memory_is_known_host((const char *)buf + entry->lowest) &&
-           (!entry->layout || entry->gpu_only ||
-            pw_native_site(entry, kind, role, (int64_t)((uint64_t)count * (uint64_t)entry->size)));
-}
-
 /* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
  * there are orphans to settle on the way out, and before the start, when no type is known. `times` as in pw_note_use.
  */
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times);
 
-/* Does what pw_is_native does for most learned types, by one look at the handle. A no means that pw_is_native must be
- * asked. */
-static PW_NATIVE_INLINE bool pw_is_native_at_once(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
-                                                  MPI_Count count)
+/* Returns the epoch with which a call that is left to MPI now is remembered: one that is over if calls have to look
+ * after something on their way out, or a GPU may be in use. To be asked before all else of the call. */
+static inline unsigned pw_settled_now(void)
 {
-    const void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+    unsigned now = pw_epoch_now();
 
-    return found && !pw_note_is(found) && !pw_gate_has_unfinished() &&
-           pw_host_buffer_is_native(found, kind, role, buf, count);
+    return now - (pw_gate_has_unfinished() ||
+                  atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_HOST_ONLY);
 }
 
-/* Whether what was remembered of a call at `deaths` (pw_gate_deaths) may hold, and no call has to look after something
- * on its way out. */
-static PW_NATIVE_INLINE bool pw_settled_holds(unsigned deaths)
+/* Each thread remembers messages that were left to MPI by their types, and in another table calls without a buffer. */
+enum { PW_LEFT_OTHER = PW_RECALL_TABLES - 1 };
+
+static PW_NATIVE_INLINE pw_recall *pw_left_message(pw_call_kind kind, pw_role role, uint64_t key, const void *buf)
 {
-    return deaths == pw_gate_deaths_now() && !pw_gate_has_unfinished() &&
-           atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY;
+    return pw_recall_slot(2 * (int)kind + (role != PW_SEND), key, buf);
+}
+
+/* Does what pw_is_native does for messages that are remembered. A no means that pw_is_native must be asked. */
+static PW_NATIVE_INLINE bool pw_is_left_again(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
+                                              MPI_Count count)
+{
+    uint64_t key = pw_type_key(type);
+    pw_recall *at = pw_left_message(kind, role, key, buf);
+
+    return pw_recall_again(at, key, buf, count) && (!at->by || pw_site_again(at->by, pw_way_left));
 }
 
 #endif

@@ -91,7 +91,7 @@ bool packwright_force_strategy(pw_strategy_id id)
         return false;
     chosen_by.forced = id;
     pw_site_ask_all();
-    pw_gate_count_death(); /* what is remembered of messages no longer holds */
+    pw_epoch_end(); /* what is remembered of messages no longer holds */
     return true;
 }
 

@@ -130,7 +130,7 @@ static void note_elements(pw_entry *entry, unsigned sizes)
     if (!(sizes & (sizes - 1)) || atomic_exchange(&entry->mixed, true))
         return;
     /* What is remembered of the layout's messages no longer holds. */
-    pw_gate_count_death();
+    pw_epoch_end();
     for (int kind = 0; kind < PW_CALL_KINDS; kind++)
         for (int i = 0; i < PW_ENTRY_NATIVE; i++)
             atomic_store(&entry->choices.native[kind][i], NULL);

@@ -44,7 +44,7 @@ static int copy_attribute(MPI_Datatype type, int keyval, void *extra, void *valu
 static int delete_attribute(MPI_Datatype type, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
-    pw_gate_count_death();
+    pw_epoch_end();
     pw_handle_table_remove(&pw_registry_types, pw_type_key(type));
     pw_entries_unref(value);
     return MPI_SUCCESS;
@@ -285,7 +285,7 @@ void pw_registry_close(void)
     if (!pw_registry_is_started())
         return;
     pthread_mutex_lock(&learning.lock);
-    pw_gate_count_death();
+    pw_epoch_end();
     pw_handle_table_clear(&pw_registry_types);
     pw_entries_clear();
     learning.keyval = MPI_KEYVAL_INVALID; /* the keyval belonged to one life of MPI only */
