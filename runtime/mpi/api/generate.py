@@ -224,8 +224,9 @@ class Call:
                          *(p.name for p in self.params if p.name in ("target_count", "target_datatype"))]
             return f"pw_transfer_is_settled({', '.join(arguments)})"
         kind, times = KINDS[self.kind]
-        return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, {times})"
-                           for buf, count, type in buffers)
+        peers = {t.name: rank.name for t, rank in zip(self.params, self.params[1:]) if t.role == "datatype" and rank.role == "rank"}
+        return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, "
+                           f"{peers.get(type.name, 'MPI_ANY_SOURCE')}, {times})" for buf, count, type in buffers)
 
     def side_of(self, param):
         """The side that a parameter of a collective belongs to. The only buffer is one that is received."""
@@ -253,7 +254,7 @@ class Call:
         """The question that knows the calls that a thread remembers (is_native.h of strategy); None: there is none."""
         if self.kind not in ("blocking", "nonblocking"):
             return None
-        return re.sub(r"pw_is_native\((.*?), 1\)", r"pw_is_left_again(\1)", self.native_question(large))
+        return re.sub(r"pw_is_native\((.*?), \w+, 1\)", r"pw_is_left_again(\1)", self.native_question(large))
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):

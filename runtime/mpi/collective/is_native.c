@@ -213,7 +213,7 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
             entry = pw_registry_learned(last_type);
         }
         if (RARELY(!entry)) {
-            if (!pw_is_native(kind, PW_BOTH, last_type, at, count, 1))
+            if (!pw_is_native(kind, PW_BOTH, last_type, at, count, MPI_ANY_SOURCE, 1))
                 return false;
             call->n = MOST_SITES + 1; /* not remembered, since each use adds to the type's note */
             continue;

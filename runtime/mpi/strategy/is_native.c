@@ -48,7 +48,8 @@ static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsig
     return true;
 }
 
-bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times)
+bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
+                  int times)
 {
     uint64_t key = pw_type_key(type);
     unsigned epoch = pw_settled_now();
@@ -58,9 +59,13 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
 
     if (!found || pw_gate_has_unfinished())
         return false;
-    if (!pw_note_is(found))
-        return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
-    return (front && times == 1 &&
-            pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
-           pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, found, is_left, &a);
+    if (!pw_note_is(found) &&
+        (kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found)))
+        return true;
+    if ((count == 0 || peer == MPI_PROC_NULL) && epoch == pw_epoch_now())
+        return true;
+    return pw_note_is(found) &&
+           ((front && times == 1 &&
+             pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
+            pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, found, is_left, &a));
 }

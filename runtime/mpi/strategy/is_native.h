@@ -35,10 +35,11 @@ static PW_NATIVE_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_k
     return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
 }
 
-/* Returns whether an argument of a call between two processes is certain to be left to MPI. The answer is no while
- * there are orphans to settle on the way out, and before the start, when no type is known. `times` as in pw_note_use.
- */
-bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int times);
+/* Returns whether an argument of a call between two processes, to or from `peer`, is certain to be left to MPI. The
+ * answer is no while there are orphans to settle on the way out, and before the start, when no type is known. `times`
+ * as in pw_note_use. */
+bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
+                  int times);
 
 /* Returns the epoch with which a call that is left to MPI now is remembered: one that is over if calls have to look
  * after something on their way out, or a GPU may be in use. To be asked before all else of the call. */
