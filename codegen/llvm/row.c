@@ -10,7 +10,7 @@
 #include "codegen/llvm/gen.h"
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 32768, TWICE_LINES = 1 << 15 };
-enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024 };
+enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024, WORDS_BYTES = 16 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -298,6 +298,35 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
     return moves >= GROUP_MOVES ? 1 : (int)(GROUP_MOVES / moves);
 }
 
+/*
+ * The words of this many iterations are stored at once. 0: words do not lie end to end at the destination, or are
+ * bytes, for which that gains nothing.
+ */
+static int words_together(const pw_leaf *leaf, const pw_row *row, int size)
+{
+    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
+    int together = n > 0 ? (int)(WORDS_BYTES / n) : 0;
+    bool words = (n == 2 || n == 4 || n == 8) && !row->dst_offs.table && pw_gen_is(row->dst_step, n);
+    return words && size % together == 0 ? together : 0;
+}
+
+/* Block k of a group. Of words, `together` are collected in *all, and stored with the last of them. */
+static void emit_block(pw_gen *g, const pw_leaf *leaf, pw_at at, int k, int together, LLVMValueRef *all)
+{
+    const pw_move *m = leaf->moves;
+    if (together == 0) {
+        pw_leaf_emit(g, leaf, at);
+        return;
+    }
+    LLVMValueRef word = pw_gen_load(g, pw_gen_int(g, (int)m->n), pw_gen_at_k(g, at.src, m->src));
+    int lane = k % together;
+    if (lane == 0)
+        *all = LLVMGetPoison(pw_gen_vec(g, (int)m->n, together));
+    *all = LLVMBuildInsertElement(g->b, *all, word, LLVMConstInt(g->i32, (unsigned)lane, false), "");
+    if (lane == together - 1)
+        pw_gen_store(g, *all, pw_gen_at_k(g, at.dst, m->dst - lane * m->n));
+}
+
 /* Addresses follow from the iteration before: multiples of a step would each take a register, set before the loop. */
 static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size, ahead far)
 {
@@ -305,9 +334,12 @@ static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at 
     pw_for_open(g, &f, groups, at.dst, step_times(g, row->dst_step, size), at.src, step_times(g, row->src_step, size));
     LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
     pw_at block = {f.dst, f.src};
+    int together = words_together(leaf, row, size);
+    LLVMValueRef words = NULL;
     for (int k = 0; k < size; k++) {
+        pw_at offset = pw_row_offset(g, row, block, LLVMBuildAdd(g->b, first, pw_gen_k(g, k), ""));
         prefetch_block(g, leaf->moves, block, far);
-        pw_leaf_emit(g, leaf, pw_row_offset(g, row, block, LLVMBuildAdd(g->b, first, pw_gen_k(g, k), "")));
+        emit_block(g, leaf, offset, k, together, &words);
         block = next_iteration(g, row, block);
     }
     pw_for_close(g, &f);
