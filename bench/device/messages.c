@@ -2,11 +2,11 @@
  * Messages between the GPU memory of two ranks of a node, as Packwright carries them out: this program calls MPI_X, and
  * is linked with the interposer. What is compared are runs: with PACKWRIGHT_SHARED=0 and without, by strategies
  * (PACKWRIGHT_STRATEGY), by MPIs. Within a run, unless PACKWRIGHT_STRATEGY is set, the same messages follow by each
- * strategy that may carry them: two processes differ by more than two strategies. For contiguous messages, what a
- * program does that copies to and from pinned memory itself, with one message at a time, comes last. Each layout is
- * verified before it is timed.
+ * strategy that may carry them, by turns: two processes differ by more than two strategies, and so do the first second
+ * and the tenth. For contiguous messages, what a program does that copies to and from pinned memory itself, with one
+ * message at a time, comes last. Each layout is verified before it is timed.
  *
- * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a row; 0: only verifies] [-f layout] [-n
+ * usage: device_messages_<mpi> [-s sizes in KiB, by commas] [-t seconds a column; 0: only verifies] [-f layout] [-n
  * messages in flight] [-d driver]
  */
 #include "base/samples.h"
@@ -17,7 +17,7 @@
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
-enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, WARM = 20, LAYOUTS = 12, MAX_SIZES = 16 };
+enum { SKIPPED = 77, TAG = 1, MOST_FLIGHT = 64, MAX_SAMPLES = 2001, TURNS = 5, FIRST = 128, WARM = 10, LAYOUTS = 12 };
 
 static const char *const layouts[LAYOUTS] = {"contiguous", "blocks_8",    "blocks_64",    "blocks_512",
                                              "sparse_8",   "box",         "odd_251",      "nas_mg_y",
@@ -150,9 +150,9 @@ enum { MODES = 9 };
 /* Returns whether the mode is to be run: PACKWRIGHT_STRATEGY says by which strategy all messages go. */
 static bool enter_mode(int mode)
 {
-    if (modes[mode].by == CHOSEN)
-        return true;
-    return !getenv("PACKWRIGHT_STRATEGY") && packwright_force_strategy(modes[mode].by);
+    if (getenv("PACKWRIGHT_STRATEGY"))
+        return modes[mode].by == CHOSEN;
+    return packwright_force_strategy(modes[mode].by);
 }
 
 static int messages_of(int mode)
@@ -185,17 +185,17 @@ static void verify(row *r, const char *name, int mode)
     free(packed);
 }
 
-/* The median, µs. */
-static double measure(const row *r, int mode, double seconds)
+/* Returns the median, µs, after so many exchanges that are not counted. */
+static double measure(const row *r, int mode, int warm, double seconds)
 {
     static double samples[MAX_SAMPLES];
     double begin;
     int n;
 
     begin = bench_now();
-    for (int i = 0; i < WARM; i++)
+    for (int i = 0; i < warm; i++)
         modes[mode].run(r);
-    n = (int)(seconds * 1e9 / ((bench_now() - begin) / WARM));
+    n = (int)(seconds * 1e9 / ((bench_now() - begin) / warm));
     n = n < 15 ? 15 : n > MAX_SAMPLES ? MAX_SAMPLES : n;
     PMPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
@@ -207,17 +207,23 @@ static double measure(const row *r, int mode, double seconds)
     return pw_samples_median(samples, n);
 }
 
-/* Forcing a strategy ends all trials, so the modes in which Packwright chooses come first, for all sizes. */
-static void run_modes(int layout, int bytes, double seconds, bool forced, double *us)
+/* The first turn of each mode is long enough that Packwright has tried its ways before the others are counted. */
+static void run_modes(int layout, int bytes, double seconds, double *us)
 {
+    double turns[MODES][TURNS];
     row r = make_row(layout, bytes);
 
-    for (int mode = 0; mode < MODES && layout < modes[mode].layouts; mode++) {
-        if ((modes[mode].by != CHOSEN) != forced || !enter_mode(mode))
-            continue;
-        verify(&r, layouts[layout], mode);
-        us[mode] = seconds > 0 ? measure(&r, mode, seconds) : 0;
-    }
+    for (int turn = 0; turn < TURNS && (turn == 0 || seconds > 0); turn++)
+        for (int mode = 0; mode < MODES && layout < modes[mode].layouts; mode++) {
+            if (!enter_mode(mode))
+                continue;
+            if (turn == 0)
+                verify(&r, layouts[layout], mode);
+            if (seconds > 0)
+                turns[mode][turn] = measure(&r, mode, turn ? WARM : FIRST, seconds / TURNS);
+            if (seconds > 0 && turn == TURNS - 1)
+                us[mode] = pw_samples_median(turns[mode], TURNS);
+        }
     free_row(&r);
 }
 
@@ -236,26 +242,32 @@ static void print(int layout, int bytes, const double *us)
     MPI_Type_free(&type);
 }
 
+/* Returns what follows the next comma, or NULL. */
+static const char *next_size(const char *sizes)
+{
+    const char *comma = strchr(sizes, ',');
+
+    return comma ? comma + 1 : NULL;
+}
+
 int main(int argc, char **argv)
 {
     device_options o = {.seconds = 0.2, .sizes = "64,512,4096,32768", .flight = flight};
-    static double us[LAYOUTS][MAX_SIZES][MODES];
-    int rc, ranks, kib[MAX_SIZES], n = 0;
+    int rc, ranks;
 
     if (!device_read_options(argc, argv, "s:t:f:n:d:", &o) || o.flight < 1 || o.flight > MOST_FLIGHT)
         return 2;
     flight = o.flight;
-    for (const char *s = o.sizes; s && n < MAX_SIZES; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
-        kib[n++] = atoi(s);
     if (!device_begin(&argc, &argv, o.driver, &rank, &ranks))
         return SKIPPED;
-    for (int forced = 0; forced < 2; forced++)
-        for (int layout = 0; layout < LAYOUTS; layout++)
-            for (int i = 0; i < n && (!o.only || !strcmp(o.only, layouts[layout])); i++) {
-                run_modes(layout, kib[i] << 10, o.seconds, forced, us[layout][i]);
-                if (forced && rank == 0)
-                    print(layout, kib[i] << 10, us[layout][i]);
-            }
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (const char *s = o.sizes; s && (!o.only || !strcmp(o.only, layouts[layout])); s = next_size(s)) {
+            double us[MODES] = {0};
+
+            run_modes(layout, atoi(s) << 10, o.seconds, us);
+            if (rank == 0)
+                print(layout, atoi(s) << 10, us);
+        }
     rc = test_result();
     MPI_Finalize();
     return rc;
