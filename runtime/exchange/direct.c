@@ -25,6 +25,8 @@ static const pw_evidence_rule rule = {.proven = 2, .patience = 1, .least = 16, .
 typedef struct channel {
     pw_evidence taken; /* whether messages were taken whole */
     int64_t least;     /* the length of the shortest of those */
+    pw_evidence brief; /* the same of messages of up to `longest` bytes, shorter than any of those */
+    int64_t longest;
 } channel;
 
 /* A stand-in. Belongs to whoever has taken it. */
@@ -59,15 +61,21 @@ static channel *channel_of(uint64_t key)
 
     atomic_store_explicit(&direct.learned, true, memory_order_relaxed);
     if (pw_evidence_of(&c->taken, key))
-        c->least = INT64_MAX;
+        *c = (channel){.taken = c->taken, .least = INT64_MAX};
     return c;
 }
 
-bool pw_channel_may(uint64_t key)
+/* The lock must be held. */
+static bool may(channel *c, int64_t bytes)
+{
+    return pw_evidence_may(bytes <= c->longest ? &c->brief : &c->taken);
+}
+
+bool pw_channel_may(uint64_t key, int64_t bytes)
 {
     PW_HOLD(&direct.lock);
 
-    return pw_evidence_may(&channel_of(key)->taken);
+    return may(channel_of(key), bytes);
 }
 
 /* Whether messages of `bytes` bytes on this channel need no pages. The lock must be held. */
@@ -84,6 +92,10 @@ bool pw_channel_note(uint64_t key, int64_t bytes, bool taken)
     if (taken) {
         pw_evidence_worked(&c->taken, &rule);
         c->least = bytes < c->least ? bytes : c->least;
+        c->longest = bytes <= c->longest ? bytes - 1 : c->longest;
+    } else if (bytes < c->least && c->taken.next == 0) { /* longer ones were taken, or none was tried */
+        pw_evidence_failed(&c->brief, &rule);
+        c->longest = bytes;
     } else {
         pw_evidence_failed(&c->taken, &rule);
         c->least = INT64_MAX;
@@ -159,7 +171,7 @@ int pw_direct_take(uint64_t key, const pw_layout *layout, int64_t bytes)
         return -1;
     pthread_mutex_lock(&direct.lock);
     c = channel_of(key);
-    if (pw_evidence_may(&c->taken)) {
+    if (may(c, bytes)) {
         if (direct.nfree == 0)
             add_stand_in();
         number = direct.nfree > 0 ? direct.free[--direct.nfree] : -1;

@@ -12,7 +12,8 @@
  * the offer counts the bytes that were taken from the user's memory. Once two messages were taken whole, messages
  * of that length and longer ones have no pages. A message that was not taken whole, or whose stand-in was touched, ends
  * that: the channel gets 16 messages in the other ways, then twice as many each time, up to 4096, before it begins
- * anew.
+ * anew. One that is shorter than all that were taken says nothing of these, since an MPI copies short messages itself:
+ * only messages of up to its length go in the other ways.
  *
  * All functions are thread safe.
  */
@@ -43,10 +44,10 @@ bool pw_direct_knows_channels(void);
 void pw_direct_forget_channels(void);
 
 /* Whether the next message of a channel is to go its special way: on the sender's side that of stand-ins, on the
- * receiver's to be staged only because a stand-in may come. `note` records what became of one: `taken` if it went past
- * the staging memory. After one that did not, messages go other ways, as many as said above. Returns whether enough did
- * so that messages of as many bytes need no pages. */
-bool pw_channel_may(uint64_t channel);
+ * receiver's to be staged only because a stand-in may come. `note` records what became of one of so many bytes,
+ * INT64_MAX if of all of them: `taken` if it went past the staging memory. After one that did not, messages go other
+ * ways, as many as said above. Returns whether enough did so that messages of as many bytes need no pages. */
+bool pw_channel_may(uint64_t channel, int64_t bytes);
 bool pw_channel_note(uint64_t channel, int64_t bytes, bool taken);
 
 /* The number by which messages of the channel that leave in lazy memory (gpu/lazy.h) are noted: no channel has it,

@@ -729,9 +729,46 @@ static void proof_outlasts_other_messages_of_the_channel(void **state)
     for (uint64_t channel = 3; channel < UINT64_MAX / 5 * 4; channel = (channel * 5 + 4) | 3) {
         pw_channel_note(channel, MESSAGE, true);
         assert_true(pw_channel_note(channel, MESSAGE, true));
-        assert_true(pw_channel_may(pw_channel_apart(channel)));
+        assert_true(pw_channel_may(pw_channel_apart(channel), MESSAGE));
         assert_true(pw_channel_note(channel, MESSAGE, true));
     }
+}
+
+/* An MPI copies short messages itself, so they are not taken, whatever becomes of longer ones to the same rank. */
+static void short_messages_say_nothing_of_longer_ones(void **state)
+{
+    enum { SHORT = MESSAGE / 4 };
+    const uint64_t channel = 4711;
+
+    (void)state;
+    pw_channel_note(channel, SHORT, false);
+    assert_false(pw_channel_may(channel, SHORT));
+    assert_true(pw_channel_may(channel, MESSAGE));
+    pw_channel_note(channel, MESSAGE, true);
+    assert_true(pw_channel_note(channel, MESSAGE, true));
+    pw_channel_note(channel, SHORT, false);
+    assert_true(pw_channel_may(channel, MESSAGE));
+    assert_true(pw_channel_note(channel, MESSAGE, true));
+    pw_channel_note(channel, MESSAGE, false);
+    assert_false(pw_channel_may(channel, MESSAGE));
+    assert_false(pw_channel_may(channel, SHORT));
+}
+
+/* After a rest a short one may be the next attempt: one that fails anew hinders no longer one, and one that is taken
+ * shows that those of its length are. */
+static void the_shortest_failure_bounds_the_rest(void **state)
+{
+    enum { SHORT = MESSAGE / 4 };
+    const uint64_t channel = 4712;
+
+    (void)state;
+    pw_channel_note(channel, MESSAGE, false);
+    assert_false(pw_channel_may(channel, SHORT));
+    pw_channel_note(channel, SHORT, false);
+    assert_true(pw_channel_may(channel, MESSAGE));
+    pw_channel_note(channel, SHORT, true);
+    assert_true(pw_channel_may(channel, SHORT));
+    assert_false(pw_channel_may(channel, SHORT - 1));
 }
 
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
@@ -745,6 +782,8 @@ int main(void)
         cmocka_unit_test(a_child_of_fork_has_a_copy),
         cmocka_unit_test(windows_have_stand_ins),
         cmocka_unit_test(proof_outlasts_other_messages_of_the_channel),
+        cmocka_unit_test(short_messages_say_nothing_of_longer_ones),
+        cmocka_unit_test(the_shortest_failure_bounds_the_rest),
         CASE(messages_go_from_memory_to_memory),
         COMPILED(messages_go_from_memory_to_memory),
         POOR(messages_go_from_memory_to_memory),

@@ -21,8 +21,9 @@ pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t key)
 {
     pw_gpu_block *block = NULL;
 
-    if (key == 0 || bytes < PW_OPENED_LEAST || !pw_segment_wants_replicas() || !pw_channel_may(pw_channel_apart(key)) ||
-        !pw_gpu_lazy_is_possible() || pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
+    if (key == 0 || bytes < PW_OPENED_LEAST || !pw_segment_wants_replicas() ||
+        !pw_channel_may(pw_channel_apart(key), bytes) || !pw_gpu_lazy_is_possible() ||
+        pw_gpu_take(gpu, PW_GPU_LAZY_MEMORY, bytes, &block) != PW_OK)
         return NULL;
     if (pw_gpu_replica_alone(gpu, block))
         return block;
@@ -50,7 +51,7 @@ void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes, bool late)
 void pw_gpu_lazy_give(pw_gpu *gpu, pw_gpu_block *block, uint64_t key)
 {
     if (pw_lazy_clear(block->host)) {
-        pw_channel_note(pw_channel_apart(key), 0, false);
+        pw_channel_note(pw_channel_apart(key), INT64_MAX, false);
         pw_log(PW_LOG_DEBUG, "a message of GPU memory was read by the CPU: messages are packed to host memory again");
     }
     pw_gpu_give(gpu, block);

@@ -132,7 +132,7 @@ static pw_status direct_take(pw_staging *s)
 {
     if (s->role == PW_SEND)
         return take_stand_in(s);
-    if (!pw_channel_may(s->channel))
+    if (!pw_channel_may(s->channel, s->buffer.bytes))
         return PW_ERR_NOMEM;
     s->own = (void *)(uintptr_t)s->channel;
     return packed->take(s);
@@ -158,7 +158,7 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
 {
     int64_t ns;
 
-    pw_channel_note(channel_of(s), received, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
+    pw_channel_note(channel_of(s), s->buffer.bytes, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
     return packed->unpack(s, received);
 }
 
