@@ -248,7 +248,7 @@ bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw
         return true;
     if (block->lazy || !unpack_registered(order, from, block, late))
         return false;
-    pw_gpu_opened_want(&block->replica, order->bytes);
+    pw_gpu_opened_want(&block->replica);
     return true;
 }
 

@@ -152,9 +152,8 @@ pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block)
     return pw_gpu_is_alive(gpu) ? pw_reach_take(&wanted, NULL) : NULL;
 }
 
-void pw_gpu_opened_want(const pw_peer_exported *e, int64_t bytes)
+void pw_gpu_opened_want(const pw_peer_exported *e)
 {
-    if (bytes >= PW_GPU_OPENED_LEAST && can_open() && !atomic_load_explicit(e->wanted, memory_order_relaxed) &&
-        pw_reach_may(&exported_row, e->segment))
+    if (can_open() && !atomic_load_explicit(e->wanted, memory_order_relaxed) && pw_reach_may(&exported_row, e->segment))
         atomic_store_explicit(e->wanted, 1, memory_order_relaxed);
 }

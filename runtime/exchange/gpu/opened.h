@@ -19,16 +19,13 @@
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/reach.h"
 
-/* Shorter messages gain nothing in memory of the sender's GPU. */
-enum { PW_GPU_OPENED_LEAST = 32 << 10 };
-
 /* An allocation of GPU memory, and a block of a segment; the block must hold its message meanwhile. */
 pw_reached *pw_gpu_opened_take(pw_gpu *gpu, const pw_peer_exported *exported);
 pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block);
 
-/* To be called after a message of `bytes` bytes was read in the pinned memory of the exporting process: tells that
- * process that its GPU's memory would be read, if this GPU would read it. */
-void pw_gpu_opened_want(const pw_peer_exported *exported, int64_t bytes);
+/* To be called after a message was read in the pinned memory of the exporting process: tells that process that its
+ * GPU's memory would be read, if this GPU would read it. */
+void pw_gpu_opened_want(const pw_peer_exported *exported);
 
 /* Closes what is open in this context; without `driver` the context has ended. Contexts that end call this themselves
  * (pw_gpu_dependent). */

@@ -18,12 +18,11 @@
 enum { MOST_ON_HOST = 8 << 20 };
 
 /*
- * In GPU memory, shorter messages that are not waited for are packed and unpacked by one launch with others
- * (runtime/mpi/strategy/gpu.c). The costs of reading another GPU's memory by default are those of compute capability
- * MEASURED. Of any other GPU it is assumed only that blocks of LEAST_WHOLE bytes and more cross the link as packed
- * bytes do: nearly nothing between them does.
+ * The costs of reading another GPU's memory by default are those of compute capability MEASURED. Of any other GPU it is
+ * assumed only that blocks of LEAST_WHOLE bytes and more cross the link as packed bytes do: nearly nothing between them
+ * does.
  */
-enum { LEAST_AMONG_OTHERS = 48 << 10, MEASURED = 9, LEAST_WHOLE = 512 };
+enum { MEASURED = 9, LEAST_WHOLE = 512 };
 
 bool pw_direct_is_meant(void)
 {
@@ -42,12 +41,10 @@ int64_t pw_direct_least(void)
     return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST;
 }
 
+/* In GPU memory, an MPI that copies short messages itself is known by evidence. */
 static int64_t least(const pw_message *m)
 {
-    int64_t alone = pw_direct_least();
-
-    return alone > 1 && pw_buffer_is_on_device(&m->buffer) && m->kind == PW_CALL_NONBLOCKING ? LEAST_AMONG_OTHERS
-                                                                                             : alone;
+    return pw_buffer_is_on_device(&m->buffer) ? 1 : pw_direct_least();
 }
 
 static int64_t most(const pw_message *m)

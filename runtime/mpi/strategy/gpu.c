@@ -15,14 +15,6 @@
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
-/*
- * Shorter messages are not unpacked from the sender's memory: MPI copies them, and one launch unpacks them with others
- * (runtime/engine/gpu/batch.c). With eight messages in flight each way between two ranks on an H100 that takes a tenth
- * longer at 64 KiB, and a tenth less at 32 KiB. A single message of 16 KiB gains a seventh when it is unpacked from the
- * sender's memory.
- */
-enum { FOREIGN_ALONE = 16 << 10, FOREIGN_AMONG_OTHERS = 48 << 10 };
-
 static char *base_of(const pw_gpu_block *block)
 {
     return block->host ? block->host : (char *)(uintptr_t)block->device;
@@ -181,8 +173,7 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
     pw_gpu_order order = *(const pw_gpu_order *)arg;
 
     order.bytes = bytes;
-    return (block->lazy || bytes >= (pw_inbound_takers() > 1 ? FOREIGN_AMONG_OTHERS : FOREIGN_ALONE)) &&
-           pw_gpu_foreign_unpack(&order, from, block, late_of(late));
+    return pw_gpu_foreign_unpack(&order, from, block, late_of(late));
 }
 
 static bool take_shown(const void *arg, const pw_stand_in *from, void **late)

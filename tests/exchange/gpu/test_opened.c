@@ -246,11 +246,9 @@ static void who_is_refused_is_not_asked_again(void **state)
     assert_int_equal(calls("cuIpcOpenMemHandle_v2"), before + 1);
     assert_int_equal(wanted, 0);
     make_fail("cuIpcOpenMemHandle_v2", 0, 0);
-    pw_gpu_opened_want(&refused.replica, PW_GPU_REPLICA_LEAST);
+    pw_gpu_opened_want(&refused.replica);
     assert_int_equal(wanted, 0);
-    pw_gpu_opened_want(&other.replica, PW_GPU_OPENED_LEAST - 1);
-    assert_int_equal(wanted, 0);
-    pw_gpu_opened_want(&other.replica, PW_GPU_OPENED_LEAST);
+    pw_gpu_opened_want(&other.replica);
     assert_int_equal(wanted, 1);
     assert_true(is_read(3, 3));
     pw_gpu_opened_close(gpu, true);
