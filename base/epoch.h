@@ -6,12 +6,13 @@
 #ifndef PW_BASE_EPOCH_H
 #define PW_BASE_EPOCH_H
 
+#include "base/attributes.h"
+
 #include <stdatomic.h>
 
-/* Hidden, so that it is addressed directly and not through the global offset table. */
-extern __attribute__((visibility("hidden"))) _Atomic unsigned pw_epoch;
+extern PW_HIDDEN _Atomic unsigned pw_epoch;
 
-static inline __attribute__((always_inline)) unsigned pw_epoch_now(void)
+PW_INLINE unsigned pw_epoch_now(void)
 {
     return atomic_load_explicit(&pw_epoch, memory_order_acquire);
 }

@@ -12,6 +12,7 @@
 #ifndef PW_BASE_HANDLE_TABLE_H
 #define PW_BASE_HANDLE_TABLE_H
 
+#include "base/attributes.h"
 #include "base/status.h"
 
 #include <pthread.h>
@@ -55,7 +56,7 @@ static inline pw_handle_slot *pw_handle_front(pw_handle_table *table, uint64_t k
 }
 
 /* The value of a key that may have this slot. NULL: it has not. */
-static inline __attribute__((always_inline)) void *pw_handle_slot_look(pw_handle_slot *at, uint64_t key)
+PW_INLINE void *pw_handle_slot_look(pw_handle_slot *at, uint64_t key)
 {
     void *value;
 
@@ -67,7 +68,7 @@ static inline __attribute__((always_inline)) void *pw_handle_slot_look(pw_handle
 }
 
 /* Looks in the front only, and calls no function. NULL: the key may be in the rest. */
-static inline __attribute__((always_inline)) void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
+PW_INLINE void *pw_handle_table_peek(pw_handle_table *table, uint64_t key)
 {
     return pw_handle_slot_look(pw_handle_front(table, key), key);
 }

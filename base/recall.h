@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PW_RECALL_INLINE inline __attribute__((always_inline))
-
 enum {
     PW_RECALL_BITS = 5,   /* log2 of the calls in a table of a thread */
     PW_RECALL_TABLES = 5, /* which are as many as the caller tells apart */
@@ -26,10 +24,9 @@ typedef struct pw_recall {
     void *by; /* what the caller wants to know of such calls */
 } pw_recall;
 
-/* Hidden, so that it is addressed directly and not through the global offset table. */
-extern __attribute__((visibility("hidden"))) _Thread_local pw_recall pw_recalls[PW_RECALL_TABLES][1 << PW_RECALL_BITS];
+extern PW_HIDDEN _Thread_local pw_recall pw_recalls[PW_RECALL_TABLES][1 << PW_RECALL_BITS];
 
-static PW_RECALL_INLINE pw_recall *pw_recall_slot(int table, uint64_t key, const void *buf)
+PW_INLINE pw_recall *pw_recall_slot(int table, uint64_t key, const void *buf)
 {
     uint32_t mixed = ((uint32_t)key + (uint32_t)((uintptr_t)buf >> PW_RECALL_REGION)) * UINT32_C(0x9e3779b1);
     pw_recall(*at)[1 << PW_RECALL_BITS] = (void *)&pw_recalls[0][mixed >> (32 - PW_RECALL_BITS)];
@@ -39,7 +36,7 @@ static PW_RECALL_INLINE pw_recall *pw_recall_slot(int table, uint64_t key, const
 }
 
 /* Returns whether a call is like the one that is remembered here. A no means that all else must be looked at. */
-static PW_RECALL_INLINE bool pw_recall_again(const pw_recall *at, uint64_t key, const void *buf, int64_t count)
+PW_INLINE bool pw_recall_again(const pw_recall *at, uint64_t key, const void *buf, int64_t count)
 {
     return at->key == key && ((uintptr_t)buf - at->from) >> PW_RECALL_REGION == 0 &&
            (uint64_t)count * at->size - at->least <= at->more && pw_epoch_now() == at->epoch;

@@ -6,6 +6,8 @@
 #ifndef PW_CODEGEN_INTERP_COPY_H
 #define PW_CODEGEN_INTERP_COPY_H
 
+#include "base/attributes.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -36,8 +38,6 @@ enum pw_copy_class {
 #undef X
         PW_COPY_COUNT
 };
-
-#define PW_INLINE static inline __attribute__((always_inline))
 
 PW_INLINE enum pw_copy_class pw_copy_class_of(int64_t n)
 {

@@ -10,6 +10,7 @@
 #ifndef PW_RUNTIME_CHOICE_SITE_H
 #define PW_RUNTIME_CHOICE_SITE_H
 
+#include "base/attributes.h"
 #include "base/hash.h"
 #include "runtime/choice/trial.h"
 
@@ -128,7 +129,7 @@ int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *no
  * For callers that have remembered a site and count no uses of its ways. Returns whether the site takes `way` in its
  * next `rounds` uses, without being asked by pw_site_take.
  */
-static inline __attribute__((always_inline)) bool pw_site_keeps(const pw_site *s, int way, int64_t rounds)
+PW_INLINE bool pw_site_keeps(const pw_site *s, int way, int64_t rounds)
 {
     return atomic_load_explicit(&s->until, memory_order_relaxed) -
                    atomic_load_explicit(&s->rounds, memory_order_relaxed) >=
@@ -144,14 +145,14 @@ static inline bool pw_site_is_due(const pw_site *s)
 }
 
 /* Counts such uses. Several threads may lose some. */
-static inline __attribute__((always_inline)) void pw_site_passes(pw_site *s, int64_t rounds)
+PW_INLINE void pw_site_passes(pw_site *s, int64_t rounds)
 {
     atomic_store_explicit(&s->rounds, atomic_load_explicit(&s->rounds, memory_order_relaxed) + rounds,
                           memory_order_relaxed);
 }
 
 /* Counts one use, and returns true, if the site takes `way` in it. */
-static inline __attribute__((always_inline)) bool pw_site_again(pw_site *s, int way)
+PW_INLINE bool pw_site_again(pw_site *s, int way)
 {
     bool keeps = pw_site_keeps(s, way, 1);
 

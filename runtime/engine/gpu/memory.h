@@ -15,6 +15,7 @@
 #ifndef PW_RUNTIME_MEMORY_H
 #define PW_RUNTIME_MEMORY_H
 
+#include "base/attributes.h"
 #include "runtime/engine/memory/buffer.h"
 
 #include <stdatomic.h>
@@ -29,13 +30,10 @@ typedef enum pw_memory_world {
 
 enum { PW_MEMORY_SEEN = 64, PW_MEMORY_REGION_SHIFT = 21 };
 
-/* Hidden, so that they are addressed directly and not through the global offset table. */
-#pragma GCC visibility push(hidden)
-extern _Atomic pw_memory_world pw_memory_now;
+extern PW_HIDDEN _Atomic pw_memory_world pw_memory_now;
 /* Regions in which this thread has found host memory, in a slot chosen by their low bits; stored plus one, so that 0
  * is a free slot. While there is no GPU runtime, being here is the answer; with CUDA, the region is looked at again. */
-extern _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
-#pragma GCC visibility pop
+extern PW_HIDDEN _Thread_local uintptr_t pw_memory_seen[PW_MEMORY_SEEN];
 
 /* The slow part of pw_memory_place_of: looks for GPU runtimes, and asks the driver. */
 pw_memory_place pw_memory_look(const void *address);
@@ -76,7 +74,7 @@ static inline uintptr_t pw_memory_region(const void *address)
 }
 
 /* Whether this is certainly host memory. False: only pw_memory_look can tell. */
-static inline __attribute__((always_inline)) bool pw_memory_is_known_host(const void *address)
+PW_INLINE bool pw_memory_is_known_host(const void *address)
 {
     uintptr_t region = pw_memory_region(address);
 

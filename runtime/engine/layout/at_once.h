@@ -2,12 +2,12 @@
 #ifndef PW_ENGINE_LAYOUT_AT_ONCE_H
 #define PW_ENGINE_LAYOUT_AT_ONCE_H
 
+#include "base/attributes.h"
 #include "base/direction.h"
 #include "runtime/engine/layout/layout.h"
 
 /* Calls the kernel. False: it is not there yet. */
-static inline __attribute__((always_inline)) bool pw_layout_call_kernel(pw_layout *l, pw_direction direction, char *mem,
-                                                                        int64_t count, char *packed)
+PW_INLINE bool pw_layout_call_kernel(pw_layout *l, pw_direction direction, char *mem, int64_t count, char *packed)
 {
     bool unpack = direction == PW_UNPACK;
     pw_kernel_fn *fn = atomic_load_explicit(unpack ? &l->kernel->unpack : &l->kernel->pack, memory_order_acquire);
@@ -21,8 +21,7 @@ static inline __attribute__((always_inline)) bool pw_layout_call_kernel(pw_layou
  * Moves objects if one call does it that is not counted. False: nothing is done, and the caller goes the long way.
  * Short calls are bound by what they store, saved registers included: this way keeps nothing in memory.
  */
-static inline __attribute__((always_inline)) bool pw_layout_move_at_once(pw_layout *l, pw_direction direction,
-                                                                         char *mem, int64_t count, char *packed)
+PW_INLINE bool pw_layout_move_at_once(pw_layout *l, pw_direction direction, char *mem, int64_t count, char *packed)
 {
     if ((uint64_t)count - 1 >= (uint64_t)l->at_once[direction])
         return false;

@@ -116,15 +116,13 @@ typedef struct pw_blocks {
 
 /* Whether one process alone broadcasts: it keeps what it has, so MPI does nothing. But MPICH 5 reads what a persistent
  * call is given, which must lie in host memory. */
-static inline __attribute__((always_inline)) bool pw_broadcasts_alone(pw_collective_family family, const pw_side *recv,
-                                                                      const pw_communicator *group)
+PW_INLINE bool pw_broadcasts_alone(pw_collective_family family, const pw_side *recv, const pw_communicator *group)
 {
     return family == PW_BCAST && group->size == 1 && !group->between_groups && recv->buf != MPI_BOTTOM;
 }
 
-static inline __attribute__((always_inline)) pw_blocks pw_blocks_of(pw_collective_family family, const pw_side *send,
-                                                                    const pw_side *recv, int root,
-                                                                    const pw_communicator *group)
+PW_INLINE pw_blocks pw_blocks_of(pw_collective_family family, const pw_side *send, const pw_side *recv, int root,
+                                 const pw_communicator *group)
 {
     /* On an intercommunicator, ranks of the root's group other than the root pass MPI_PROC_NULL, which is negative. */
     bool in_place = send->buf == MPI_IN_PLACE, is_root = group->as_root == root, faces_root = root >= 0;

@@ -19,7 +19,7 @@ typedef struct sides {
     int root;
 } sides;
 
-static PW_NATIVE_INLINE pw_side copy_of_side(const pw_side *s)
+PW_INLINE pw_side copy_of_side(const pw_side *s)
 {
     return (pw_side){.form = s->form,
                      .buf = s->buf,
@@ -31,15 +31,14 @@ static PW_NATIVE_INLINE pw_side copy_of_side(const pw_side *s)
 }
 
 /* For functions that are not inlined. */
-static PW_NATIVE_INLINE sides copy_of(const sides *s)
+PW_INLINE sides copy_of(const sides *s)
 {
     return (sides){copy_of_side(&s->send), copy_of_side(&s->recv), s->root};
 }
 
 /* Returns the site by which `blocks` blocks of a layout in host memory are certain to be left to MPI, and counts a use
  * of it. NULL: it is not certain, as for those that MPICH may split (runtime/mpi/strategy/mpich_split.h). */
-static PW_NATIVE_INLINE pw_site *site_of(const pw_entry *entry, pw_call_kind kind, pw_role role, int64_t bytes,
-                                         int blocks)
+PW_INLINE pw_site *site_of(const pw_entry *entry, pw_call_kind kind, pw_role role, int64_t bytes, int blocks)
 {
     if (!PW_MPI_IS_OPEN_MPI && bytes > PW_SPLIT_WHOLE && atomic_load_explicit(&entry->mixed, memory_order_relaxed))
         return NULL;
@@ -49,8 +48,7 @@ static PW_NATIVE_INLINE pw_site *site_of(const pw_entry *entry, pw_call_kind kin
 /* ---- one type ---------------------------------------------------------------------------------------------------- */
 
 /* Counts the objects of all blocks, and finds where the first of them lies, in objects. False: the side is unusual. */
-static PW_NATIVE_INLINE bool extent_of(const pw_side *side, int blocks, const bool *absent, int64_t *total,
-                                       int64_t *first)
+PW_INLINE bool extent_of(const pw_side *side, int blocks, const bool *absent, int64_t *total, int64_t *first)
 {
     bool found = false;
 
@@ -74,8 +72,8 @@ static PW_NATIVE_INLINE bool extent_of(const pw_side *side, int blocks, const bo
     return true;
 }
 
-static PW_NATIVE_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks,
-                                               const bool *absent, pw_call_kind kind, pw_role role)
+PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks, const bool *absent,
+                                 pw_call_kind kind, pw_role role)
 {
     int64_t total, first, away = 0;
 
@@ -145,7 +143,7 @@ static bool is_again(const settled_call *call)
 }
 
 /* With constants for how wide the arrays are. A block's part does not wait for that of the one before. */
-static PW_NATIVE_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks, bool wide_counts, bool wide_displs)
+PW_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks, bool wide_counts, bool wide_displs)
 {
     pw_counts counts = {side->counts.at, wide_counts};
     pw_displs displs = {side->displs.at, wide_displs};
@@ -158,7 +156,7 @@ static PW_NATIVE_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks,
     return hash;
 }
 
-static PW_NATIVE_INLINE uint64_t hash_of(const pw_side *side, int blocks)
+PW_INLINE uint64_t hash_of(const pw_side *side, int blocks)
 {
     if (side->counts.wide)
         return hash_of_blocks(side, blocks, true, true);
@@ -281,8 +279,8 @@ static __attribute__((noinline)) bool self_may_gain(pw_collective_family family,
 }
 
 /* Whether there may be such a block. Blocks that all have one count stay with MPI if they are not staged. */
-static PW_NATIVE_INLINE bool self_is_possible(pw_collective_family family, const sides *s, const pw_communicator *group,
-                                              pw_blocks blocks)
+PW_INLINE bool self_is_possible(pw_collective_family family, const sides *s, const pw_communicator *group,
+                                pw_blocks blocks)
 {
     bool can_differ = s->send.form >= PW_SIDE_VARYING || group->size == 1;
 
@@ -297,7 +295,7 @@ static PW_NATIVE_INLINE bool self_is_possible(pw_collective_family family, const
 
 /* ---- sides with a type for each block ---------------------------------------------------------------------------- */
 
-static PW_NATIVE_INLINE bool has_arrays(const pw_side *side, int blocks)
+PW_INLINE bool has_arrays(const pw_side *side, int blocks)
 {
     return blocks == 0 || (side->counts.at && side->displs.at && side->types);
 }
@@ -319,8 +317,8 @@ static __attribute__((noinline)) bool look(pw_collective_family family, sides s,
     return true;
 }
 
-static PW_NATIVE_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI_Comm comm,
-                                              const pw_communicator *group, pw_blocks blocks)
+PW_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI_Comm comm,
+                                const pw_communicator *group, pw_blocks blocks)
 {
     settled_call *kept;
     uint64_t hash;
@@ -338,7 +336,7 @@ static PW_NATIVE_INLINE bool typed_are_native(pw_collective_family family, const
 
 /* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out, and
  * for calls of which blocks may be read over a network (remote.h). */
-static PW_NATIVE_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm comm)
+PW_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm comm)
 {
     pw_call_kind kind = pw_family_kind(family);
     const pw_entry *send = pw_side_entry(&s->send), *recv = pw_side_entry(&s->recv);

@@ -12,20 +12,20 @@
 
 /* Returns whether the side is left to MPI whatever its count, its displacements and this rank's part in the call are.
  */
-static PW_NATIVE_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
+PW_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
 {
     return side->form == PW_SIDE_NONE ||
            (entry && !entry->layout && (!entry->dense || pw_memory_is_known_host(side->buf)));
 }
 
 /* Returns the entry of the side's one type; NULL: it is not learned, or there is no such type. */
-static PW_NATIVE_INLINE const pw_entry *pw_side_entry(const pw_side *side)
+PW_INLINE const pw_entry *pw_side_entry(const pw_side *side)
 {
     return side->form == PW_SIDE_NONE || side->form == PW_SIDE_TYPED ? NULL : pw_registry_learned(side->type);
 }
 
 /* Returns whether both sides are. */
-static PW_NATIVE_INLINE bool pw_sides_are_plain(const pw_side *send, const pw_side *recv)
+PW_INLINE bool pw_sides_are_plain(const pw_side *send, const pw_side *recv)
 {
     return pw_side_is_plain(send, pw_side_entry(send)) && pw_side_is_plain(recv, pw_side_entry(recv));
 }

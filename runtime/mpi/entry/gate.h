@@ -12,17 +12,12 @@
 #ifndef PW_RUNTIME_GATE_H
 #define PW_RUNTIME_GATE_H
 
+#include "base/attributes.h"
 #include "base/epoch.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* For what every call does, also in wrappers, which are compiled to be short. */
-#define PW_GATE_INLINE inline __attribute__((always_inline))
-
-/* For variables that every call reads: they are addressed directly, and not through the global offset table. */
-#define PW_HIDDEN __attribute__((visibility("hidden")))
 
 /* What a hook tells its wrapper to do. */
 typedef enum pw_verdict {
@@ -53,17 +48,17 @@ extern PW_HIDDEN _Atomic int64_t pw_gate_unfinished;
 
 #define PW_GATE_DEFERRED ((int64_t)1 << 32)
 
-static PW_GATE_INLINE bool pw_gate_has_unfinished(void)
+PW_INLINE bool pw_gate_has_unfinished(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) != 0;
 }
 
-static PW_GATE_INLINE bool pw_gate_has_orphans(void)
+PW_INLINE bool pw_gate_has_orphans(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) % PW_GATE_DEFERRED != 0;
 }
 
-static PW_GATE_INLINE bool pw_gate_has_deferred(void)
+PW_INLINE bool pw_gate_has_deferred(void)
 {
     return atomic_load_explicit(&pw_gate_unfinished, memory_order_acquire) >= PW_GATE_DEFERRED;
 }
@@ -90,7 +85,7 @@ void pw_parts_flight(int change);
 bool pw_gate_enter_slow(void);
 
 /* Whether hooks are asked and no wrapped call of this thread is under way. */
-static PW_GATE_INLINE bool pw_gate_is_open(void)
+PW_INLINE bool pw_gate_is_open(void)
 {
     return __builtin_expect(!pw_gate_inside, 1) &&
            __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN, 1);
@@ -99,7 +94,7 @@ static PW_GATE_INLINE bool pw_gate_is_open(void)
 /* For calls that may add a deferred send, or that no other process waits for: they look after deferred sends
  * themselves.
  */
-static PW_GATE_INLINE bool pw_gate_enter_deferring(void)
+PW_INLINE bool pw_gate_enter_deferring(void)
 {
     if (!pw_gate_is_open())
         return pw_gate_enter_slow();
@@ -135,7 +130,7 @@ static inline void pw_gate_leave_as(bool posted)
 }
 
 /* To be called by a wrapper whose hook has left the call to MPI. */
-static PW_GATE_INLINE void pw_gate_pass(void)
+PW_INLINE void pw_gate_pass(void)
 {
     if (__builtin_expect(pw_gate_judged, 0))
         pw_judge_passes();

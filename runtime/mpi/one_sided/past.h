@@ -31,15 +31,14 @@ extern _Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
 /* Called while MPI still works: what is remembered holds no layouts from now on. */
 void pw_past_leave(void);
 
-static PW_NATIVE_INLINE pw_past_transfer *pw_past_slot(bool gets, uint64_t origin, uint64_t target)
+PW_INLINE pw_past_transfer *pw_past_slot(bool gets, uint64_t origin, uint64_t target)
 {
     return &pw_past_transfers[pw_handle_hash(origin + 2 * target + gets) >> (64 - PW_PAST_BITS)];
 }
 
 /* Finds what is remembered of a put or get like this one, of an origin in host memory. NULL: nothing that holds. */
-static PW_NATIVE_INLINE const pw_past_transfer *pw_past_find(bool gets, const void *buf, MPI_Count origin_count,
-                                                             MPI_Datatype origin, MPI_Count target_count,
-                                                             MPI_Datatype target)
+PW_INLINE const pw_past_transfer *pw_past_find(bool gets, const void *buf, MPI_Count origin_count, MPI_Datatype origin,
+                                               MPI_Count target_count, MPI_Datatype target)
 {
     uint64_t own = pw_type_key(origin), other = pw_type_key(target);
     const pw_past_transfer *past = pw_past_slot(gets, own, other);
@@ -52,8 +51,8 @@ static PW_NATIVE_INLINE const pw_past_transfer *pw_past_find(bool gets, const vo
 }
 
 /* Returns whether a put or get is certain to be left to MPI; a yes counts as a use of its site. */
-static PW_NATIVE_INLINE bool pw_transfer_is_settled(bool gets, const void *buf, MPI_Count origin_count,
-                                                    MPI_Datatype origin, MPI_Count target_count, MPI_Datatype target)
+PW_INLINE bool pw_transfer_is_settled(bool gets, const void *buf, MPI_Count origin_count, MPI_Datatype origin,
+                                      MPI_Count target_count, MPI_Datatype target)
 {
     const pw_past_transfer *past = pw_past_slot(gets, pw_type_key(origin), pw_type_key(target));
 

@@ -61,8 +61,7 @@ static __attribute__((noinline)) int64_t copy_each(pack_call c)
 }
 
 /* Takes the call without its entry. */
-static inline __attribute__((always_inline)) int64_t move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size,
-                                                                     MPI_Count position, MPI_Comm comm)
+PW_INLINE int64_t move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size, MPI_Count position, MPI_Comm comm)
 {
     c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
     if (!c.entry || pw_note_is(c.entry) || c.count > c.entry->plain_copies || !is_last_comm(comm) ||
@@ -144,8 +143,7 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
  * Unusual arguments are left to MPI. Short calls take as long as this way to the kernel, so a call on known host memory
  * makes no buffer: a struct that is copied as soon as it is filled makes the processor wait for the stores.
  */
-static inline __attribute__((always_inline)) pw_verdict move(pack_call c, MPI_Count size, MPI_Count *position,
-                                                             MPI_Comm comm, int *rc)
+PW_INLINE pw_verdict move(pack_call c, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
 {
     pw_verdict verdict = PW_DONE;
 

@@ -106,12 +106,12 @@ void pw_pending_track(MPI_Request request, pw_pending *p);
  */
 extern PW_HIDDEN _Atomic int64_t pw_pending_live, pw_pending_resting;
 
-static PW_GATE_INLINE bool pw_pending_rest(void)
+PW_INLINE bool pw_pending_rest(void)
 {
     return atomic_load_explicit(&pw_pending_resting, memory_order_acquire) != 0;
 }
 
-static PW_GATE_INLINE bool pw_pending_any(void)
+PW_INLINE bool pw_pending_any(void)
 {
     return atomic_load_explicit(&pw_pending_live, memory_order_acquire) != 0;
 }
@@ -189,7 +189,7 @@ void pw_pending_sweep(bool wait);
 void pw_pending_sweep_comm(MPI_Comm comm);
 
 /* Called on the way out of every wrapped call: checks cheaply whether there are orphans. */
-static PW_GATE_INLINE void pw_pending_pass(void)
+PW_INLINE void pw_pending_pass(void)
 {
     if (pw_gate_has_orphans())
         pw_pending_sweep(false);

@@ -14,8 +14,6 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/types/registry.h"
 
-#define PW_NATIVE_INLINE inline __attribute__((always_inline))
-
 /* Returns the slot that remembers a message's decision. Messages of one size class may use several of the few slots.
  * What is sent and what is received have two, since each has a site of its own, which counts its uses. */
 static inline unsigned pw_native_slot(int64_t bytes, pw_role role)
@@ -26,8 +24,7 @@ static inline unsigned pw_native_slot(int64_t bytes, pw_role role)
 
 /* Returns the site by which a message of a layout in host memory is certain to be left to MPI, and counts a use of it;
  * NULL: it is not certain. `cost_bytes` as in pw_message. */
-static PW_NATIVE_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, pw_role role,
-                                                int64_t cost_bytes)
+PW_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, pw_role role, int64_t cost_bytes)
 {
     pw_site *d =
         atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes, role)], memory_order_acquire);
@@ -54,14 +51,13 @@ static inline unsigned pw_settled_now(void)
 /* Each thread remembers messages that were left to MPI by their types, and in another table calls without a buffer. */
 enum { PW_LEFT_OTHER = PW_RECALL_TABLES - 1 };
 
-static PW_NATIVE_INLINE pw_recall *pw_left_message(pw_call_kind kind, pw_role role, uint64_t key, const void *buf)
+PW_INLINE pw_recall *pw_left_message(pw_call_kind kind, pw_role role, uint64_t key, const void *buf)
 {
     return pw_recall_slot(2 * (int)kind + (role != PW_SEND), key, buf);
 }
 
 /* Does what pw_is_native does for messages that are remembered. A no means that pw_is_native must be asked. */
-static PW_NATIVE_INLINE bool pw_is_left_again(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
-                                              MPI_Count count)
+PW_INLINE bool pw_is_left_again(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count)
 {
     uint64_t key = pw_type_key(type);
     pw_recall *at = pw_left_message(kind, role, key, buf);

@@ -14,13 +14,13 @@
 
 /* Whether this is certainly host memory. False: the hook must find out. True only in threads that have called a hook
  * before. */
-static inline __attribute__((always_inline)) bool pw_operand_is_native(const void *buf)
+PW_INLINE bool pw_operand_is_native(const void *buf)
 {
     return pw_memory_is_known_host(buf);
 }
 
 /* As pw_operand_is_native, for an argument that may be MPI_IN_PLACE, which is left to MPI. */
-static inline __attribute__((always_inline)) bool pw_operand_read_is_native(const void *buf)
+PW_INLINE bool pw_operand_read_is_native(const void *buf)
 {
     return buf == MPI_IN_PLACE || pw_operand_is_native(buf);
 }

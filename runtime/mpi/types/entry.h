@@ -2,6 +2,7 @@
 #ifndef PW_RUNTIME_ENTRY_H
 #define PW_RUNTIME_ENTRY_H
 
+#include "base/attributes.h"
 #include "runtime/choice/site.h"
 #include "runtime/choice/way.h"
 #include "runtime/engine/layout/layout.h"
@@ -59,7 +60,7 @@ typedef struct pw_entry {
 /* The one entry of all types that are left to MPI wherever their buffers are. */
 extern PW_HIDDEN pw_entry pw_entry_left_to_mpi;
 
-static inline __attribute__((always_inline)) bool pw_entry_is_left(const pw_entry *entry)
+PW_INLINE bool pw_entry_is_left(const pw_entry *entry)
 {
     return entry == &pw_entry_left_to_mpi;
 }
