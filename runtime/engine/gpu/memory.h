@@ -46,13 +46,19 @@ pw_memory_place pw_memory_look(const void *address);
  */
 bool pw_memory_hold(const pw_buffer *buffer);
 void pw_memory_release(void);
+/* Whether no GPU can be in use. */
+PW_INLINE bool pw_memory_is_host_only(void)
+{
+    return atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY;
+}
+
 /* pw_memory_together, where there may be a GPU. */
 void pw_memory_together_now(bool on);
 /* Begins, if `on`, or ends a series of questions of this thread about buffers of one call, which stay where they are
  * until then: the first one in GPU memory is kept in mind. */
 static inline void pw_memory_together(bool on)
 {
-    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_HOST_ONLY)
+    if (!pw_memory_is_host_only())
         pw_memory_together_now(on);
 }
 
@@ -78,8 +84,7 @@ PW_INLINE bool pw_memory_is_known_host(const void *address)
 {
     uintptr_t region = pw_memory_region(address);
 
-    return atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_HOST_ONLY &&
-           *pw_memory_slot(region) == region + 1;
+    return pw_memory_is_host_only() && *pw_memory_slot(region) == region + 1;
 }
 
 static inline pw_memory_place pw_memory_place_of(const void *address)

@@ -52,7 +52,7 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
                   int times)
 {
     uint64_t key = pw_type_key(type);
-    unsigned epoch = pw_settled_now();
+    unsigned epoch = pw_epoch_now(); /* before all else, since a change ends it */
     void *front = pw_handle_table_peek(&pw_registry_types, key);
     void *found = front ? front : pw_handle_table_seek(&pw_registry_types, key);
     asked a = {kind, role, buf, count, NULL};
@@ -62,7 +62,7 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
     if (!pw_note_is(found) &&
         (kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found)))
         return true;
-    if ((count == 0 || peer == MPI_PROC_NULL) && epoch == pw_epoch_now())
+    if ((count == 0 || peer == MPI_PROC_NULL) && pw_memory_is_host_only())
         return true;
     return pw_note_is(found) &&
            ((front && times == 1 &&

@@ -39,13 +39,12 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
                   int times);
 
 /* Returns the epoch with which a call that is left to MPI now is remembered: one that is over if calls have to look
- * after something on their way out, or a GPU may be in use. To be asked before all else of the call. */
+ * after something on their way out. To be asked before all else of the call. */
 static inline unsigned pw_settled_now(void)
 {
     unsigned now = pw_epoch_now();
 
-    return now - (pw_gate_has_unfinished() ||
-                  atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_HOST_ONLY);
+    return now - pw_gate_has_unfinished();
 }
 
 /* Each thread remembers messages that were left to MPI by their types, and in another table calls without a buffer. */
