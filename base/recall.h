@@ -35,6 +35,14 @@ PW_INLINE pw_recall *pw_recall_slot(int table, uint64_t key, const void *buf)
     return &at[table][0];
 }
 
+/* Returns the first address of the place of buffers whose lowest byte lies in the same region as buf[lowest] does. */
+static inline uint64_t pw_recall_from(const void *buf, int64_t lowest)
+{
+    uint64_t region = ((uintptr_t)buf + (uint64_t)lowest) >> PW_RECALL_REGION;
+
+    return (region << PW_RECALL_REGION) - (uint64_t)lowest;
+}
+
 /* Returns whether a call is like the one that is remembered here. A no means that all else must be looked at. */
 PW_INLINE bool pw_recall_again(const pw_recall *at, uint64_t key, const void *buf, int64_t count)
 {

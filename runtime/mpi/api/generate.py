@@ -67,7 +67,7 @@ FAMILIES = {"transfer": ("pw_transfer", "pw_transfer_call", "gets",
 # Fields of these that are true for calls that have a parameter of the role.
 FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
-# runtime/mpi/one_sided/past.h, runtime/mpi/strategy/operand.h).
+# runtime/mpi/one_sided/is_native.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
          "collective": None, "transfer": None, "operand": None, "packing": None}
@@ -222,7 +222,7 @@ class Call:
         if self.kind == "transfer":
             arguments = [str(buffers[0][0].direction == "out").lower(), *(p.name for p in buffers[0]),
                          *(p.name for p in self.params if p.name in ("target_count", "target_datatype"))]
-            return f"pw_transfer_is_settled({', '.join(arguments)})"
+            return f"pw_transfer_is_native({', '.join(arguments)})"
         kind, times = KINDS[self.kind]
         peers = {t.name: rank.name for t, rank in zip(self.params, self.params[1:]) if t.role == "datatype" and rank.role == "rank"}
         return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, "
@@ -598,7 +598,7 @@ def gated_body(f):
 
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
-           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/past.h"\n#include "runtime/mpi/requests/loopback.h"\n'
+           '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/is_native.h"\n#include "runtime/mpi/requests/loopback.h"\n'
            '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* So that the way of native calls needs no frame. */\n"

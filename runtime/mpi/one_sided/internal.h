@@ -70,6 +70,9 @@ pw_verdict pw_transfer_move(const pw_transfer *t, int *rc);
  * asked. */
 pw_again pw_transfer_move_again(const pw_transfer *t, int *rc);
 
+/* Called while MPI still works: what is remembered holds no layouts from now on. */
+void pw_past_leave(void);
+
 /* ---- mapped.c ---------------------------------------------------------------------------------------------------- */
 
 /*

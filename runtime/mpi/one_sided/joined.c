@@ -7,27 +7,31 @@
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/memory/thread_end.h"
 #include "runtime/engine/memory/view.h"
+#include "runtime/engine/move/move.h"
 #include "runtime/mpi/one_sided/internal.h"
-#include "runtime/mpi/one_sided/past.h"
+#include "runtime/mpi/one_sided/is_native.h"
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-_Thread_local pw_past_transfer pw_past_transfers[1 << PW_PAST_BITS];
+/* From an address to the lowest byte that objects touch, and how many bytes from there they may touch. */
+typedef struct span {
+    int64_t lo, bytes;
+} span;
 
 /* Describes objects in host memory. Returns false if their type is not one that is handled. */
-static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m, pw_span *span)
+static bool describe(void *base, int64_t count, MPI_Datatype type, pw_message *m, span *where)
 {
     *m = (pw_message){
         .kind = PW_CALL_ONE_SIDED, .entry = pw_registry_find(type), .buffer = {.base = base, .count = count}};
     return !m->entry->gpu_only && pw_message_find(m) && m->buffer.place.kind == PW_PLACE_HOST &&
-           pw_view_bounds(&m->buffer, &span->lo, &span->bytes);
+           pw_view_bounds(&m->buffer, &where->lo, &where->bytes);
 }
 
 /* Returns whether all objects lie in `bytes` bytes, from displacement `at` on. */
-static bool lies_within(pw_span s, int64_t at, int64_t bytes)
+static bool lies_within(span s, int64_t at, int64_t bytes)
 {
     return at >= 0 && at <= bytes && !__builtin_add_overflow(at, s.lo, &at) && at >= 0 && at <= bytes &&
            s.bytes <= bytes - at;
@@ -35,14 +39,14 @@ static bool lies_within(pw_span s, int64_t at, int64_t bytes)
 
 /* Describes the target's side. Returns false if this process does not reach it, or it goes beyond the window, which MPI
  * reports or not. */
-static bool describe_target(const pw_transfer *t, pw_message *m, pw_span *span)
+static bool describe_target(const pw_transfer *t, pw_message *m, span *where)
 {
     pw_window_memory memory;
     int64_t at;
 
     return pw_mapped_find(t->win, t->rank, &memory) && !__builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) &&
-           at >= 0 && at <= memory.bytes && describe(memory.base + at, t->count, t->type, m, span) &&
-           lies_within(*span, at, memory.bytes);
+           at >= 0 && at <= memory.bytes && describe(memory.base + at, t->count, t->type, m, where) &&
+           lies_within(*where, at, memory.bytes);
 }
 
 /* A put or get as a message from one side to the other. */
@@ -60,6 +64,25 @@ static void name_sides(const pw_transfer *t, pair *p)
 
 /* ---- transfers that came before ---------------------------------------------------------------------------------- */
 
+/* Each thread remembers some that were moved, so that the next one like it needs a few comparisons. */
+enum { PAST_BITS = 5 /* log2 of the transfers that a thread remembers */ };
+
+typedef struct past_transfer {
+    pw_transfer as;       /* the one that was moved */
+    unsigned epoch, life; /* of MPI */
+    pw_site *site;
+    span own, other;
+    pw_move *move; /* open, with the addresses of that time; NULL: nothing is remembered here */
+} past_transfer;
+
+static _Thread_local past_transfer past_transfers[1 << PAST_BITS];
+
+static past_transfer *past_slot(const pw_transfer *t)
+{
+    return &past_transfers[pw_handle_hash(pw_type_key(t->origin) + 2 * pw_type_key(t->type) + t->gets) >>
+                           (64 - PAST_BITS)];
+}
+
 /* Layouts end with the life of MPI that they were made in. Threads may end later, and then have nothing to release. */
 static struct {
     pthread_mutex_t lock; /* held while a layout of this life is released */
@@ -73,7 +96,7 @@ void pw_past_leave(void)
     pthread_mutex_unlock(&lives.lock);
 }
 
-static void forget(pw_past_transfer *past)
+static void forget(past_transfer *past)
 {
     unsigned now;
 
@@ -84,24 +107,23 @@ static void forget(pw_past_transfer *past)
     pthread_mutex_unlock(&lives.lock);
     if (past->move)
         pw_pool_give(past->move, sizeof *past->move);
-    *past = (pw_past_transfer){.life = now};
+    *past = (past_transfer){.life = now};
 }
 
 static void forget_all(void)
 {
-    for (int i = 0; i < 1 << PW_PAST_BITS; i++)
-        forget(&pw_past_transfers[i]);
+    for (int i = 0; i < 1 << PAST_BITS; i++)
+        forget(&past_transfers[i]);
 }
 
-/* Remembers a transfer, with its open move unless that is NULL. Returns false if the move stays the caller's. */
-static bool remember(pw_past_transfer now, const pw_move *move)
+/* Remembers a transfer with its open move. Returns false if the move stays the caller's. */
+static bool remember(past_transfer now, const pw_move *move)
 {
-    pw_past_transfer *past = pw_past_slot(now.gets, now.origin, now.target);
+    past_transfer *past = past_slot(&now.as);
 
-    if (!pw_thread_end_call(forget_all) || (move && !(now.move = pw_pool_take(sizeof *move))))
+    if (!pw_thread_end_call(forget_all) || !(now.move = pw_pool_take(sizeof *move)))
         return false;
-    if (move)
-        *now.move = *move;
+    *now.move = *move;
     forget(past);
     now.life = past->life;
     *past = now;
@@ -115,15 +137,18 @@ static bool are_apart(uintptr_t a, int64_t a_bytes, uintptr_t b, int64_t b_bytes
 
 /* Finds the move of a transfer like a remembered one. Returns false unless all that the long way looks at is the same
  * but for the addresses. */
-static bool is_again(const pw_transfer *t, const pw_past_transfer *past, pw_move *out)
+static bool is_again(const pw_transfer *t, const past_transfer *past, pw_move *out)
 {
     uintptr_t own = (uintptr_t)t->buf + (uintptr_t)past->own.lo, other;
     pw_window_memory memory;
     int64_t at;
 
-    if (!past->move || !pw_mapped_find(t->win, t->rank, &memory) ||
-        __builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) || !lies_within(past->other, at, memory.bytes) ||
-        t->buf == MPI_BOTTOM)
+    if (!past->move || past->as.origin != t->origin || past->as.type != t->type || past->as.gets != t->gets ||
+        past->as.origin_count != t->origin_count || past->as.count != t->count || past->epoch != pw_epoch_now() ||
+        !pw_memory_is_known_host((void *)own) || t->buf == MPI_BOTTOM)
+        return false;
+    if (!pw_mapped_find(t->win, t->rank, &memory) || __builtin_mul_overflow((int64_t)t->disp, memory.unit, &at) ||
+        !lies_within(past->other, at, memory.bytes))
         return false;
     other = (uintptr_t)memory.base + (uintptr_t)at;
     if (!are_apart(own, past->own.bytes, other + (uintptr_t)past->other.lo, past->other.bytes))
@@ -137,26 +162,41 @@ static bool is_again(const pw_transfer *t, const pw_past_transfer *past, pw_move
 /* The types keep the layouts of both sides alive during the call. */
 static pw_again open_again(const pw_transfer *t, pw_move *move)
 {
-    const pw_past_transfer *past = pw_past_find(t->gets, t->buf, t->origin_count, t->origin, t->count, t->type);
-    pw_again again = past && is_again(t, past, move) ? pw_message_joins_again(past->site) : PW_AGAIN_UNKNOWN;
+    const past_transfer *past = past_slot(t);
+    pw_again again = is_again(t, past, move) ? pw_message_joins_again(past->site) : PW_AGAIN_UNKNOWN;
 
     if (again == PW_AGAIN_JOINED && move->joined.layout)
         pw_layout_ref(move->joined.layout);
     return again;
 }
 
+/* Remembers a transfer that MPI gets as it is, unless its origin may be in a GPU's memory. `by` NULL: MPI always gets
+ * it. */
+static void leave(const pw_transfer *t, const past_transfer *now)
+{
+    uint64_t key = pw_transfer_key(t->gets, t->origin_count, t->origin, t->type);
+
+    if (pw_memory_is_known_host((const char *)t->buf + now->own.lo))
+        *pw_recall_slot(PW_LEFT_OTHER, key, t->buf) = (pw_recall){.key = key,
+                                                                  .from = pw_recall_from(t->buf, now->own.lo),
+                                                                  .size = 1,
+                                                                  .least = (uint64_t)t->count,
+                                                                  .epoch = now->epoch,
+                                                                  .by = now->site};
+}
+
 /* ---- one transfer ------------------------------------------------------------------------------------------------ */
 
 /* Decides who carries out a transfer, and opens the move if that is this process. *lasts: the same holds for the next
- * one like it, as `now` then says. */
-static bool open_move(const pw_transfer *t, pw_move *move, pw_past_transfer *now, bool *lasts)
+ * one like it, as `now` then says; one that is not moved is left to MPI as it is, and no origin is staged. */
+static bool open_move(const pw_transfer *t, pw_move *move, past_transfer *now, bool *lasts)
 {
     const pw_entry *own = pw_registry_find(t->origin), *other = pw_registry_find(t->type);
     pair p;
     bool joins;
 
     /* A type that is only noted (runtime/mpi/types) is not known to be contiguous. */
-    *lasts = now->whole = own->dense && other->dense;
+    *lasts = own->dense && other->dense;
     if (*lasts)
         now->own.lo = own->lowest;
     if (!(own->layout || other->layout) || !describe_target(t, &p.other, &now->other) ||
@@ -166,8 +206,7 @@ static bool open_move(const pw_transfer *t, pw_move *move, pw_past_transfer *now
     if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer))
         return false;
     joins = pw_message_is_joined(p.from, p.to, &now->site);
-    now->whole = other->layout && !pw_strategy_is_forced();
-    *lasts = now->site;
+    *lasts = now->site && (joins || (other->layout && !pw_strategy_is_forced()));
     if (joins && !pw_move_open(move, &p.from->buffer, &p.to->buffer)) {
         pw_judge_spoil();
         return *lasts = false;
@@ -199,20 +238,19 @@ static int carry_out(const pw_transfer *t, pw_move *move)
 
 pw_verdict pw_transfer_move(const pw_transfer *t, int *rc)
 {
-    pw_past_transfer now = {.origin = pw_type_key(t->origin),
-                            .target = pw_type_key(t->type),
-                            .origin_count = t->origin_count,
-                            .target_count = t->count,
-                            .gets = t->gets,
-                            .epoch = pw_settled_now()};
+    past_transfer now = {.as = *t, .epoch = pw_settled_now()};
     pw_move move;
     bool lasts, moved = open_move(t, &move, &now, &lasts);
 
-    if (moved)
-        *rc = carry_out(t, &move);
-    if (!(lasts && remember(now, moved ? &move : NULL)) && moved)
+    if (!moved) {
+        if (lasts)
+            leave(t, &now);
+        return PW_PASS;
+    }
+    *rc = carry_out(t, &move);
+    if (!(lasts && remember(now, &move)))
         pw_move_close(&move);
-    return moved ? PW_DONE : PW_PASS;
+    return PW_DONE;
 }
 
 pw_again pw_transfer_move_again(const pw_transfer *t, int *rc)

@@ -10,7 +10,6 @@
 #include "base/handle_table.h"
 #include "base/lock.h"
 #include "runtime/exchange/commons.h"
-#include "runtime/mpi/one_sided/past.h"
 #include "runtime/mpi/one_sided/rma.h"
 
 #include <stdatomic.h>

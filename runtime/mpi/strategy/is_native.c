@@ -32,9 +32,8 @@ static bool is_left(void *arg, const pw_entry *entry)
 
 static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsigned epoch)
 {
-    uint64_t lowest = (uint64_t)entry->lowest, region = pw_memory_region((const char *)a->buf + entry->lowest);
     pw_recall *at = pw_left_message(a->kind, a->role, key, a->buf);
-    pw_recall call = {.key = key, .from = (region << PW_MEMORY_REGION_SHIFT) - lowest, .epoch = epoch};
+    pw_recall call = {.key = key, .from = pw_recall_from(a->buf, entry->lowest), .epoch = epoch};
 
     if (!is_left(a, entry))
         return false;

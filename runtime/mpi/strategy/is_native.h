@@ -55,13 +55,18 @@ PW_INLINE pw_recall *pw_left_message(pw_call_kind kind, pw_role role, uint64_t k
     return pw_recall_slot(2 * (int)kind + (role != PW_SEND), key, buf);
 }
 
+/* Returns whether a call is remembered here, and its site, if it has one, leaves it to MPI again; counts the use. */
+PW_INLINE bool pw_is_recalled(const pw_recall *at, uint64_t key, const void *buf, MPI_Count count)
+{
+    return pw_recall_again(at, key, buf, count) && (!at->by || pw_site_again(at->by, pw_way_left));
+}
+
 /* Does what pw_is_native does for messages that are remembered. A no means that pw_is_native must be asked. */
 PW_INLINE bool pw_is_left_again(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count)
 {
     uint64_t key = pw_type_key(type);
-    pw_recall *at = pw_left_message(kind, role, key, buf);
 
-    return pw_recall_again(at, key, buf, count) && (!at->by || pw_site_again(at->by, pw_way_left));
+    return pw_is_recalled(pw_left_message(kind, role, key, buf), key, buf, count);
 }
 
 #endif
