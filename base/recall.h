@@ -1,6 +1,7 @@
 /*
  * What a thread remembers of calls: that the next ones like them need no look at their arguments. A call is found by a
- * key, by the place of a buffer, and by its size. What is remembered holds as long as the epoch stays.
+ * key, by the place of a buffer, and by its size. What is remembered holds as long as the epoch stays. The
+ * caller has the tables, each of 1 << PW_RECALL_BITS calls, which begin as zeroes and belong to one thread.
  */
 #ifndef PW_BASE_RECALL_H
 #define PW_BASE_RECALL_H
@@ -11,8 +12,7 @@
 #include <stdint.h>
 
 enum {
-    PW_RECALL_BITS = 5,   /* log2 of the calls in a table of a thread */
-    PW_RECALL_TABLES = 5, /* which are as many as the caller tells apart */
+    PW_RECALL_BITS = 5,   /* log2 of the calls in a table */
     PW_RECALL_REGION = 21 /* log2 of the bytes of a place */
 };
 
@@ -24,15 +24,13 @@ typedef struct pw_recall {
     void *by; /* what the caller wants to know of such calls */
 } pw_recall;
 
-extern PW_HIDDEN _Thread_local pw_recall pw_recalls[PW_RECALL_TABLES][1 << PW_RECALL_BITS];
-
-PW_INLINE pw_recall *pw_recall_slot(int table, uint64_t key, const void *buf)
+PW_INLINE pw_recall *pw_recall_slot(pw_recall *table, uint64_t key, const void *buf)
 {
     uint32_t mixed = ((uint32_t)key + (uint32_t)((uintptr_t)buf >> PW_RECALL_REGION)) * UINT32_C(0x9e3779b1);
-    pw_recall(*at)[1 << PW_RECALL_BITS] = (void *)&pw_recalls[0][mixed >> (32 - PW_RECALL_BITS)];
+    pw_recall *at = &table[mixed >> (32 - PW_RECALL_BITS)];
 
     __asm__("" : "+r"(at)); /* so that the address is computed once */
-    return &at[table][0];
+    return at;
 }
 
 /* Returns the first address of the place of buffers whose lowest byte lies in the same region as buf[lowest] does. */

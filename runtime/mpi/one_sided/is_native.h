@@ -22,7 +22,7 @@ PW_INLINE bool pw_transfer_is_native(bool gets, const void *buf, MPI_Count origi
 {
     uint64_t key = pw_transfer_key(gets, origin_count, origin, target);
 
-    return pw_is_recalled(pw_recall_slot(PW_LEFT_OTHER, key, buf), key, buf, target_count);
+    return pw_is_recalled(pw_recall_slot(pw_left[PW_LEFT_OTHER], key, buf), key, buf, target_count);
 }
 
 #endif

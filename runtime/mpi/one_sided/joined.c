@@ -174,15 +174,15 @@ static pw_again open_again(const pw_transfer *t, pw_move *move)
  * it. */
 static void leave(const pw_transfer *t, const past_transfer *now)
 {
-    uint64_t key = pw_transfer_key(t->gets, t->origin_count, t->origin, t->type);
+    pw_recall call = {.key = pw_transfer_key(t->gets, t->origin_count, t->origin, t->type),
+                      .from = pw_recall_from(t->buf, now->own.lo),
+                      .size = 1,
+                      .least = (uint64_t)t->count,
+                      .epoch = now->epoch,
+                      .by = now->site};
 
     if (pw_memory_is_known_host((const char *)t->buf + now->own.lo))
-        *pw_recall_slot(PW_LEFT_OTHER, key, t->buf) = (pw_recall){.key = key,
-                                                                  .from = pw_recall_from(t->buf, now->own.lo),
-                                                                  .size = 1,
-                                                                  .least = (uint64_t)t->count,
-                                                                  .epoch = now->epoch,
-                                                                  .by = now->site};
+        *pw_recall_slot(pw_left[PW_LEFT_OTHER], call.key, t->buf) = call;
 }
 
 /* ---- one transfer ------------------------------------------------------------------------------------------------ */

@@ -6,6 +6,8 @@
 
 _Static_assert((int)PW_RECALL_REGION == (int)PW_MEMORY_REGION_SHIFT, "a place is a region of memory");
 
+_Thread_local pw_recall pw_left[PW_LEFT_TABLES][1 << PW_RECALL_BITS];
+
 typedef struct asked {
     pw_call_kind kind;
     pw_role role;

@@ -47,12 +47,14 @@ static inline unsigned pw_settled_now(void)
     return now - pw_gate_has_unfinished();
 }
 
-/* Each thread remembers messages that were left to MPI by their types, and in another table calls without a buffer. */
-enum { PW_LEFT_OTHER = PW_RECALL_TABLES - 1 };
+/* Each thread remembers what was left to MPI: messages by their types, in a table for each of these kinds of call and
+ * each side, and in one more table other calls. */
+enum { PW_LEFT_OTHER = 2 * (PW_CALL_NONBLOCKING + 1), PW_LEFT_TABLES };
+extern PW_HIDDEN _Thread_local pw_recall pw_left[PW_LEFT_TABLES][1 << PW_RECALL_BITS];
 
 PW_INLINE pw_recall *pw_left_message(pw_call_kind kind, pw_role role, uint64_t key, const void *buf)
 {
-    return pw_recall_slot(2 * (int)kind + (role != PW_SEND), key, buf);
+    return pw_recall_slot(pw_left[2 * (int)kind + (role != PW_SEND)], key, buf);
 }
 
 /* Returns whether a call is remembered here, and its site, if it has one, leaves it to MPI again; counts the use. */
