@@ -499,11 +499,11 @@ def asking_body(f, straight, otherwise):
 
 
 def packing_at_once(f):
-    """Packs or unpacks what is contiguous (runtime/mpi/p2p/pack.h)."""
+    """Packs or unpacks what is copied without a kernel (runtime/mpi/p2p/pack.h)."""
     at, = (p.name for p in f.call.params if p.direction == "inout")
     arguments = ", ".join(f"{at} ? *{at} : -1" if p.name == at else p.name for p in f.call.params)
     return f"""\
-    int64_t bytes = pw_{f.call.short}_contiguous({arguments});
+    int64_t bytes = pw_{f.call.short}_plain({arguments});
 
     if (bytes) {{
         *{at} = ({ROLES["bytes"][f.large]})(*{at} + bytes);

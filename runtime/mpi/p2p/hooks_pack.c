@@ -50,7 +50,7 @@ static inline bool is_ordinary(pack_call *c, MPI_Count size, MPI_Count position)
     return !__builtin_mul_overflow(c->count, c->entry->size, &c->bytes) && c->bytes <= size - position && c->bytes > 0;
 }
 
-/* ---- contiguous, or few, objects in host memory ----------------------------------------------------------------- */
+/* ---- plain objects in host memory -------------------------------------------------------------------------------- */
 
 /* `user`: the lowest byte. */
 static __attribute__((noinline)) int64_t copy_each(pack_call c)
@@ -61,7 +61,7 @@ static __attribute__((noinline)) int64_t copy_each(pack_call c)
 }
 
 /* Takes the call without its entry. */
-PW_INLINE int64_t move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size, MPI_Count position, MPI_Comm comm)
+PW_INLINE int64_t move_plain(pack_call c, MPI_Datatype type, MPI_Count size, MPI_Count position, MPI_Comm comm)
 {
     c.entry = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
     if (!c.entry || pw_note_is(c.entry) || c.count > c.entry->plain_copies || !is_last_comm(comm) ||
@@ -75,19 +75,18 @@ PW_INLINE int64_t move_contiguous(pack_call c, MPI_Datatype type, MPI_Count size
     return c.bytes;
 }
 
-int64_t pw_Pack_contiguous(const void *inbuf, MPI_Count incount, MPI_Datatype type, void *outbuf, MPI_Count outsize,
-                           MPI_Count position, MPI_Comm comm)
+int64_t pw_Pack_plain(const void *inbuf, MPI_Count incount, MPI_Datatype type, void *outbuf, MPI_Count outsize,
+                      MPI_Count position, MPI_Comm comm)
 {
-    return move_contiguous((pack_call){.user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
-                           type, outsize, position, comm);
+    return move_plain((pack_call){.user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
+                      type, outsize, position, comm);
 }
 
-int64_t pw_Unpack_contiguous(const void *inbuf, MPI_Count insize, MPI_Count position, void *outbuf, MPI_Count outcount,
-                             MPI_Datatype type, MPI_Comm comm)
+int64_t pw_Unpack_plain(const void *inbuf, MPI_Count insize, MPI_Count position, void *outbuf, MPI_Count outcount,
+                        MPI_Datatype type, MPI_Comm comm)
 {
-    return move_contiguous(
-        (pack_call){.user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK}, type, insize,
-        position, comm);
+    return move_plain((pack_call){.user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
+                      type, insize, position, comm);
 }
 
 /* ---- all others -------------------------------------------------------------------------------------------------- */
