@@ -2,7 +2,8 @@
  * What a thread remembers of messages that were left to MPI must not outlive their types and requests: a new type with
  * the handle of one that was freed is packed, as it is with any other handle, and so is a persistent message whose
  * request has the handle of one that was freed, and a block whose type the program has put in the place of another in
- * the same array. A tool below sees what is sent. With an argument: uses of what is remembered count for trials.
+ * the same array. Messages that move no bytes need no decision to be left to MPI. A tool below sees what is sent. With
+ * an argument: uses of what is remembered count for trials.
  */
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/count_collectives.h"
@@ -131,6 +132,43 @@ static void sides_are_tried_together(void)
     MPI_Type_free(&types[0]);
 }
 
+/* ---- messages without bytes -------------------------------------------------------------------------------------- */
+
+static MPI_Datatype within_type;
+static int within;
+
+/* Exchanges a message within the call that MPI refuses. It is packed only if that call has gone past the gate. */
+static void exchange_within(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    (void)error;
+    within++;
+    check_packed(within_type, "a message within a call that moves no bytes");
+}
+
+static void empty_ones_pass_the_gate(void)
+{
+    enum { REFUSED = -7 /* no tag */ };
+    const int peers[] = {1 - rank, MPI_PROC_NULL};
+    MPI_Errhandler handler;
+    MPI_Request request;
+    MPI_Comm comm;
+
+    within_type = every_other(LONG);
+    check_packed(within_type, "a long message");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(exchange_within, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    for (int i = 0; i < 2; i++) {
+        MPI_Send(out, i, within_type, peers[i], REFUSED, comm);
+        MPI_Irecv(in, i, within_type, peers[i], REFUSED, comm, &request);
+    }
+    CHECK(within == 4, "MPI has refused %d of 4 calls", within);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
+    MPI_Type_free(&within_type);
+}
+
 static bool tried;
 
 static void check_all(void)
@@ -144,6 +182,7 @@ static void check_all(void)
         handles_are_reused();
         requests_are_reused();
         arrays_are_refilled();
+        empty_ones_pass_the_gate();
     }
     free(out);
     free(in);
