@@ -11,50 +11,67 @@
 
 enum { KEY = 0x4c000405, PLACE = 1 << PW_RECALL_REGION };
 
-static char *const buffer = (char *)(uintptr_t)(7 * PLACE);
+static pw_recall table[1 << PW_RECALL_BITS];
+static char *const buffer = (char *)(uintptr_t)(7 * PLACE + 60);
 
 /* Messages of 9 to 16 bytes, of objects of 4 bytes, whose lowest byte lies 40 bytes behind the buffer's address. */
-static pw_recall *remember(void)
+static void remember(uint64_t key)
 {
-    static pw_recall table[1 << PW_RECALL_BITS];
-    pw_recall *at = pw_recall_slot(table, KEY, buffer);
+    pw_recall call = {
+        .key = key, .from = pw_recall_from(buffer, 40), .size = 4, .least = 9, .more = 7, .epoch = pw_epoch_now()};
 
-    *at = (pw_recall){
-        .key = KEY, .from = pw_recall_from(buffer, 40), .size = 4, .least = 9, .more = 7, .epoch = pw_epoch_now()};
-    return at;
+    pw_recall_keep(table, call, buffer);
 }
 
 static void test_like(void **state)
 {
-    pw_recall *at = remember();
+    (void)state;
+    remember(KEY);
+    assert_true(pw_recall_find(table, KEY, buffer, 3));
+    assert_true(pw_recall_find(table, KEY, buffer, 4));
+    assert_false(pw_recall_find(table, KEY, buffer, 2));
+    assert_false(pw_recall_find(table, KEY, buffer, 5));
+    assert_false(pw_recall_find(table, KEY, buffer, 0));
+    assert_false(pw_recall_find(table, KEY, buffer, -3));
+    assert_false(pw_recall_find(table, KEY + 1, buffer, 3));
+    assert_true(pw_recall_find(table, KEY, buffer - 60, 3));
+    assert_true(pw_recall_find(table, KEY, buffer - 101 + PLACE, 3));
+    assert_false(pw_recall_find(table, KEY, buffer - 100 + PLACE, 3));
+}
+
+/* Two calls share a pair of places; a third one takes that of the second one. */
+static void test_pairs(void **state)
+{
+    uint64_t keys[3] = {KEY};
 
     (void)state;
-    assert_true(pw_recall_again(at, KEY, buffer, 3));
-    assert_true(pw_recall_again(at, KEY, buffer, 4));
-    assert_false(pw_recall_again(at, KEY, buffer, 2));
-    assert_false(pw_recall_again(at, KEY, buffer, 5));
-    assert_false(pw_recall_again(at, KEY, buffer, 0));
-    assert_false(pw_recall_again(at, KEY, buffer, -3));
-    assert_false(pw_recall_again(at, KEY + 1, buffer, 3));
-    assert_true(pw_recall_again(at, KEY, buffer - 40, 3));
-    assert_true(pw_recall_again(at, KEY, buffer - 41 + PLACE, 3));
-    assert_false(pw_recall_again(at, KEY, buffer - 41, 3));
-    assert_false(pw_recall_again(at, KEY, buffer - 40 + PLACE, 3));
+    for (int i = 1; i < 3; i++)
+        for (keys[i] = keys[i - 1] + 1; pw_recall_pair(table, keys[i], buffer) != pw_recall_pair(table, KEY, buffer);)
+            keys[i]++;
+    remember(KEY);
+    remember(keys[1]);
+    remember(KEY);
+    assert_true(pw_recall_find(table, KEY, buffer, 3));
+    assert_true(pw_recall_find(table, keys[1], buffer, 3));
+    remember(keys[2]);
+    assert_true(pw_recall_find(table, KEY, buffer, 3));
+    assert_true(pw_recall_find(table, keys[2], buffer, 3));
+    assert_false(pw_recall_find(table, keys[1], buffer, 3));
 }
 
 static void test_ends(void **state)
 {
-    pw_recall *at = remember();
-
     (void)state;
-    assert_true(pw_recall_again(at, KEY, buffer, 3));
+    remember(KEY);
+    assert_true(pw_recall_find(table, KEY, buffer, 3));
     pw_epoch_end();
-    assert_false(pw_recall_again(at, KEY, buffer, 3));
+    assert_false(pw_recall_find(table, KEY, buffer, 3));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_like), cmocka_unit_test(test_ends)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_like), cmocka_unit_test(test_pairs),
+                                       cmocka_unit_test(test_ends)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

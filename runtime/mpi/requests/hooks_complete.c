@@ -80,14 +80,13 @@ bool pw_starts_are_left(int n, const MPI_Request *requests)
     if (pw_gate_judged || !requests)
         return false;
     for (int i = 0; i < n; i++) {
-        uint64_t key = pw_request_key(requests[i]);
-        const pw_recall *at = pw_recall_slot(pw_left[PW_LEFT_OTHER], key, NULL);
+        const pw_recall *at = pw_recall_find(pw_left[PW_LEFT_OTHER], pw_request_key(requests[i]), NULL, 0);
 
-        if (!at->by || !pw_recall_again(at, key, NULL, 0) || !pw_site_keeps(at->by, pw_way_left, n))
+        if (!at || !at->by || !pw_site_keeps(at->by, pw_way_left, n))
             return false;
     }
     for (int i = 0; i < n; i++)
-        pw_site_passes(pw_recall_slot(pw_left[PW_LEFT_OTHER], pw_request_key(requests[i]), NULL)->by, 1);
+        pw_site_passes(pw_recall_find(pw_left[PW_LEFT_OTHER], pw_request_key(requests[i]), NULL, 0)->by, 1);
     return true;
 }
 
@@ -98,8 +97,7 @@ static void choose(pw_pending *p)
 
     pw_pending_choose(p);
     if (p->left)
-        *pw_recall_slot(pw_left[PW_LEFT_OTHER], key, NULL) =
-            (pw_recall){.key = key, .epoch = pw_settled_now(), .by = p->left};
+        pw_recall_keep(pw_left[PW_LEFT_OTHER], (pw_recall){.key = key, .epoch = pw_settled_now(), .by = p->left}, NULL);
 }
 
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)

@@ -34,7 +34,6 @@ static bool is_left(void *arg, const pw_entry *entry)
 
 static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsigned epoch)
 {
-    pw_recall *at = pw_left_message(a->kind, a->role, key, a->buf);
     pw_recall call = {.key = key, .from = pw_recall_from(a->buf, entry->lowest), .epoch = epoch};
 
     if (!is_left(a, entry))
@@ -45,7 +44,7 @@ static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsig
         call.more = (uint64_t)(a->site->most - a->site->least);
     }
     call.by = a->site;
-    *at = call;
+    pw_recall_keep(pw_left_messages(a->kind, a->role), call, a->buf);
     return true;
 }
 

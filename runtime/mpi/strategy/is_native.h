@@ -52,23 +52,23 @@ static inline unsigned pw_settled_now(void)
 enum { PW_LEFT_OTHER = 2 * (PW_CALL_NONBLOCKING + 1), PW_LEFT_TABLES };
 extern PW_HIDDEN _Thread_local pw_recall pw_left[PW_LEFT_TABLES][1 << PW_RECALL_BITS];
 
-PW_INLINE pw_recall *pw_left_message(pw_call_kind kind, pw_role role, uint64_t key, const void *buf)
+PW_INLINE pw_recall *pw_left_messages(pw_call_kind kind, pw_role role)
 {
-    return pw_recall_slot(pw_left[2 * (int)kind + (role != PW_SEND)], key, buf);
+    return pw_left[2 * (int)kind + (role != PW_SEND)];
 }
 
-/* Returns whether a call is remembered here, and its site, if it has one, leaves it to MPI again; counts the use. */
-PW_INLINE bool pw_is_recalled(const pw_recall *at, uint64_t key, const void *buf, MPI_Count count)
+/* Returns whether a call is remembered, and its site, if it has one, leaves it to MPI again; counts the use. */
+PW_INLINE bool pw_is_recalled(pw_recall *table, uint64_t key, const void *buf, MPI_Count count)
 {
-    return pw_recall_again(at, key, buf, count) && (!at->by || pw_site_again(at->by, pw_way_left));
+    const pw_recall *at = pw_recall_find(table, key, buf, count);
+
+    return at && (!at->by || pw_site_again(at->by, pw_way_left));
 }
 
 /* Does what pw_is_native does for messages that are remembered. A no means that pw_is_native must be asked. */
 PW_INLINE bool pw_is_left_again(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count)
 {
-    uint64_t key = pw_type_key(type);
-
-    return pw_is_recalled(pw_left_message(kind, role, key, buf), key, buf, count);
+    return pw_is_recalled(pw_left_messages(kind, role), pw_type_key(type), buf, count);
 }
 
 #endif
