@@ -164,6 +164,13 @@ static pw_at next_iteration(pw_gen *g, const pw_row *row, pw_at at)
     return at;
 }
 
+/* Is a step shorter than a page, in either direction? */
+static LLVMValueRef is_within_page(pw_gen *g, LLVMValueRef step)
+{
+    LLVMValueRef above = LLVMBuildAdd(g->b, step, pw_gen_k(g, PAGE - 1), "");
+    return LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
+}
+
 /*
  * Stores of which each goes to another page are a fifth faster one by one, when a single instruction makes them and a
  * prefetcher can follow it: then there are no groups, and all iterations are left over.
@@ -172,8 +179,7 @@ static pw_val singly_over_pages(pw_gen *g, const pw_row *row, pw_val groups)
 {
     if (row->dst_step.known || groups.known)
         return groups;
-    LLVMValueRef step = row->dst_step.v, above = LLVMBuildAdd(g->b, step, pw_gen_k(g, PAGE - 1), "");
-    LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
+    LLVMValueRef near = is_within_page(g, row->dst_step.v);
     return (pw_val){.v = LLVMBuildSelect(g->b, near, groups.v, pw_gen_k(g, 0), "")};
 }
 
@@ -198,11 +204,10 @@ static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, int64_t n)
     LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
     LLVMValueRef span = LLVMBuildMul(g->b, total, distance, "");
     LLVMValueRef far = LLVMBuildICmp(g->b, LLVMIntSGT, span, pw_gen_k(g, RESIDENT_SPAN * n), "");
-    LLVMValueRef above = LLVMBuildAdd(g->b, step, pw_gen_k(g, PAGE - 1), "");
-    LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
     LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
-    near = LLVMBuildAnd(g->b, near, LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), ""), "");
-    return LLVMBuildAnd(g->b, near, LLVMBuildAnd(g->b, few, far, ""), "");
+    LLVMValueRef shared = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
+    shared = LLVMBuildAnd(g->b, is_within_page(g, step), shared, "");
+    return LLVMBuildAnd(g->b, shared, LLVMBuildAnd(g->b, few, far, ""), "");
 }
 
 static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
