@@ -10,7 +10,8 @@
 #include "codegen/llvm/gen.h"
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 32768, TWICE_LINES = 1 << 15 };
-enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024, WORDS_BYTES = 16 };
+enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024 };
+enum { WORD = 8, WORDS_BYTES = 16, GROUP_WORDS = 4 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -171,6 +172,12 @@ static LLVMValueRef is_within_page(pw_gen *g, LLVMValueRef step)
     return LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
 }
 
+/* Words whose places are found while the call runs. */
+static bool are_from_afar(const pw_leaf *leaf, const pw_row *row)
+{
+    return leaf->nmoves == 1 && leaf->moves[0].n <= WORD && row->dst_step.known && !row->src_step.known;
+}
+
 /*
  * Stores of which each goes to another page are a fifth faster one by one, when a single instruction makes them and a
  * prefetcher can follow it: then there are no groups, and all iterations are left over.
@@ -290,7 +297,10 @@ static void prefetch_block(pw_gen *g, const pw_move *m, pw_at at, ahead far)
 
 /* ---- groups ----------------------------------------------------------------------------------------- */
 
-/* Iterations to write out one after the other, so that loop overhead does not show. */
+/*
+ * Iterations to write out one after the other, so that loop overhead does not show. Words from afar are loaded by four
+ * instructions, which advance by four strides: a prefetcher that follows each instruction does so over 2 KiB at most.
+ */
 static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
     int64_t moves = 0;
@@ -300,6 +310,8 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
         return 1;
     if (row->count.known && row->count.k >= 1 && row->count.k <= WRITTEN_OUT && row->count.k * moves <= 2 * WRITTEN_OUT)
         return (int)row->count.k;
+    if (are_from_afar(leaf, row))
+        return GROUP_WORDS;
     return moves >= GROUP_MOVES ? 1 : (int)(GROUP_MOVES / moves);
 }
 
@@ -310,9 +322,9 @@ static int group_size(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 static int words_together(const pw_leaf *leaf, const pw_row *row, int size)
 {
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
-    int together = n > 0 ? (int)(WORDS_BYTES / n) : 0;
+    int together = n > 0 && size > WORDS_BYTES / n ? (int)(WORDS_BYTES / n) : size;
     bool words = (n == 2 || n == 4 || n == 8) && !row->dst_offs.table && pw_gen_is(row->dst_step, n);
-    return words && size % together == 0 ? together : 0;
+    return words && together > 1 && size % together == 0 ? together : 0;
 }
 
 /* Block k of a group. Of words, `together` are collected in *all, and stored with the last of them. */
