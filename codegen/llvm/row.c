@@ -11,7 +11,7 @@
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 32768, TWICE_LINES = 1 << 15 };
 enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024 };
-enum { WORD = 8, WORDS_BYTES = 16, GROUP_WORDS = 4 };
+enum { WORD = 8, WORDS_BYTES = 16, GROUP_WORDS = 4, MANY_PAGES = 2048 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -180,14 +180,21 @@ static bool are_from_afar(const pw_leaf *leaf, const pw_row *row)
 
 /*
  * Stores of which each goes to another page are a fifth faster one by one, when a single instruction makes them and a
- * prefetcher can follow it: then there are no groups, and all iterations are left over.
+ * prefetcher can follow it: then there are no groups, and all iterations are left over. So are words loaded from more
+ * pages than a TLB holds: those that wait to be stored together would be in the way of further loads.
  */
-static pw_val singly_over_pages(pw_gen *g, const pw_row *row, pw_val groups)
+static pw_val singly_over_pages(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_val groups)
 {
-    if (row->dst_step.known || groups.known)
+    bool from_afar = are_from_afar(leaf, row);
+    if ((row->dst_step.known && !from_afar) || groups.known)
         return groups;
-    LLVMValueRef near = is_within_page(g, row->dst_step.v);
-    return (pw_val){.v = LLVMBuildSelect(g->b, near, groups.v, pw_gen_k(g, 0), "")};
+    LLVMValueRef grouped = is_within_page(g, from_afar ? row->src_step.v : row->dst_step.v);
+    if (from_afar) {
+        LLVMValueRef words = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
+        LLVMValueRef most = pw_gen_k(g, MANY_PAGES * leaf->moves[0].n);
+        grouped = LLVMBuildOr(g->b, grouped, LLVMBuildICmp(g->b, LLVMIntSLE, words, most, ""), "");
+    }
+    return (pw_val){.v = LLVMBuildSelect(g->b, grouped, groups.v, pw_gen_k(g, 0), "")};
 }
 
 /*
@@ -380,7 +387,7 @@ static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at
     pw_val groups = group_count(g, row->count, size);
     pw_if f;
     if (size > 1)
-        groups = singly_over_pages(g, row, groups);
+        groups = singly_over_pages(g, leaf, row, groups);
     if (!pw_gen_is(groups, 0)) {
         if (far.pays) {
             pw_if_open(g, &f, far.pays);

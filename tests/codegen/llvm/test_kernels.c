@@ -113,6 +113,15 @@ static void set_strides(void **state)
                          21 * abs(strides[i]), strides[i], word);
 }
 
+/* Words on more pages than a TLB holds, if the call moves several objects. */
+static void words_over_pages(void **state)
+{
+    for (int word = 1; word <= 8; word *= 2)
+        for (int stride = 4100; stride >= -4100; stride -= 8200)
+            check_format(*state, "type(lb 0, extent %d) { stream 701 stride %d { bytes %d align 1 } }", 701 * 4100,
+                         stride, word);
+}
+
 static void long_blocks(void **state)
 {
     static const int lengths[] = {48,  64,  65,  100,  127,  128,  200,  255,   256,   257,   258,  300,
@@ -175,9 +184,10 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_types), cmocka_unit_test(vectors),     cmocka_unit_test(small_strides),
-        cmocka_unit_test(set_strides), cmocka_unit_test(long_blocks), cmocka_unit_test(transposes),
-        cmocka_unit_test(lists),
+        cmocka_unit_test(fixed_types),      cmocka_unit_test(vectors),
+        cmocka_unit_test(small_strides),    cmocka_unit_test(set_strides),
+        cmocka_unit_test(words_over_pages), cmocka_unit_test(long_blocks),
+        cmocka_unit_test(transposes),       cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
