@@ -327,16 +327,18 @@ static int post(pw_pending *p)
                : t->send(t->out.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
 }
 
-#define INIT(mode, constant, ops, starts)                                                                         \
-    pw_verdict pw_hook_##mode(constant void *buf, MPI_Count count, MPI_Datatype datatype, int peer, int tag,      \
-                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                           \
-    {                                                                                                             \
-        transfer *t = repeat(ops, (void *)buf, count, datatype, peer, tag, comm);                                 \
-                                                                                                                  \
-        if (!t)                                                                                                   \
-            return PW_PASS;                                                                                       \
-        t->send = starts;                                                                                         \
-        return launched(t, request, *rc = pw_call_##mode(buf, count, datatype, peer, tag, comm, request, large)); \
+#define INIT(mode, constant, ops, starts)                                                                    \
+    pw_verdict pw_hook_##mode(constant void *buf, MPI_Count count, MPI_Datatype datatype, int peer, int tag, \
+                              MPI_Comm comm, MPI_Request *request, bool large, int *rc)                      \
+    {                                                                                                        \
+        transfer *t = repeat(ops, (void *)buf, count, datatype, peer, tag, comm);                            \
+                                                                                                             \
+        *rc = pw_call_##mode(buf, count, datatype, peer, tag, comm, request, large);                         \
+        if (t)                                                                                               \
+            t->send = starts;                                                                                \
+        else if (*rc == MPI_SUCCESS)                                                                         \
+            pw_pending_made(*request);                                                                       \
+        return t ? launched(t, request, *rc) : PW_DONE;                                                      \
     }
 
 INIT(Send_init, const, &send_ops, pw_call_Isend)

@@ -89,6 +89,15 @@ static void count(_Atomic int64_t *n, int change)
     atomic_fetch_add_explicit(n, change, memory_order_relaxed);
 }
 
+void pw_pending_made(MPI_Request request)
+{
+    pw_pending *gone = pw_pending_claim(request);
+
+    if (gone)
+        pw_pending_drop(gone);
+    pw_epoch_end();
+}
+
 void pw_pending_track(MPI_Request request, pw_pending *p)
 {
     p->active = !p->persistent;
@@ -98,13 +107,12 @@ void pw_pending_track(MPI_Request request, pw_pending *p)
     p->stand_in = MPI_REQUEST_NULL;
     p->left = NULL;
     if (p->persistent)
-        pw_epoch_end(); /* its request may have been that of another one */
+        pw_pending_made(request);
     if (!p->persistent && pw_request_is_shared(request)) {
         finish_at_once(request, p);
         return;
     }
-    /* Open MPI frees a persistent request that has failed. */
-    p->rests = p->persistent && p->ops->choose && !PW_MPI_IS_OPEN_MPI;
+    p->rests = p->persistent && p->ops->choose;
     count(p->rests ? &pw_pending_resting : &pw_pending_live, 1);
     pw_pending_node_insert(&p->node, pw_request_key(request));
 }

@@ -95,6 +95,10 @@ struct pw_pending {
  */
 bool pw_pending_is_seen(void);
 
+/* MPI has made this persistent request. Ends an operation that the table still has by this handle: MPI has taken the
+ * handle away from the program. Open MPI frees a persistent request that has failed, and exchanges that of a buffered
+ * send which it starts while it is busy with the last start. */
+void pw_pending_made(MPI_Request request);
 /* Hands an operation to the table when MPI has returned its request, before any other thread can know the request.
  * Never fails. On return the operation may have been completed and destroyed. */
 void pw_pending_track(MPI_Request request, pw_pending *p);

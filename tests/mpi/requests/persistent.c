@@ -330,6 +330,41 @@ static void check_under_way(void)
     MPI_Type_free(&type);
 }
 
+/* Open MPI frees the request of a receive that has failed, and gives it to the next one: what is started then is the
+ * next one. */
+static void check_failed(void)
+{
+    enum { SHORT = 200, LONG = 400 };
+    double out[LONG] = {1, 2, 3}, in[2 * LONG] = {0};
+    MPI_Datatype type;
+    MPI_Request request;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Type_vector(SHORT, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    force(PW_STRATEGY_NATIVE);
+    if (rank == 0) {
+        MPI_Send(out, LONG, MPI_DOUBLE, 1, 1, comm);
+        MPI_Send(out, LONG, MPI_DOUBLE, 1, 2, comm);
+    } else if (rank == 1) {
+        MPI_Recv_init(in, 1, type, 0, 1, comm, &request);
+        MPI_Start(&request);
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS, "a message that is too long");
+        if (request != MPI_REQUEST_NULL)
+            MPI_Request_free(&request);
+        force(PW_STRATEGY_PACKED);
+        MPI_Recv_init(in, LONG, MPI_DOUBLE, 0, 2, comm, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(!memcmp(in, out, sizeof out), "a receive behind one that has failed");
+        MPI_Request_free(&request);
+    }
+    MPI_Type_free(&type);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     static char attached[16 << 20];
@@ -357,6 +392,8 @@ int main(int argc, char **argv)
     }
     check_cancelled();
     check_under_way();
+    if (force)
+        check_failed();
     MPI_Buffer_detach(&detached, &bytes);
     rc = test_result();
     MPI_Finalize();
