@@ -74,39 +74,62 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
 
-/* Starts that were left to MPI are remembered by their requests. */
-bool pw_starts_are_left(int n, const MPI_Request *requests)
-{
-    if (pw_gate_judged || !requests)
-        return false;
-    for (int i = 0; i < n; i++) {
-        const pw_recall *at = pw_recall_find(pw_left[PW_LEFT_OTHER], pw_request_key(requests[i]), NULL, 0);
+/*
+ * A thread remembers starts that were left to MPI by the places where the program keeps its requests, so that those of
+ * an array have places of their own. `by`: the site that has left it; NULL: the request has no operation.
+ */
+typedef struct left_start {
+    uint64_t key; /* the request; 0: the start was not left */
+    pw_site *by;
+    unsigned epoch;
+} left_start;
 
-        if (!at || !at->by || !pw_site_keeps(at->by, pw_way_left, n))
-            return false;
-    }
-    for (int i = 0; i < n; i++)
-        pw_site_passes(pw_recall_find(pw_left[PW_LEFT_OTHER], pw_request_key(requests[i]), NULL, 0)->by, 1);
-    return true;
+enum { STARTS = 128 };
+
+static _Thread_local left_start starts[STARTS];
+
+static left_start *start_of(const MPI_Request *request)
+{
+    return &starts[(uintptr_t)request / sizeof *request % STARTS];
 }
 
-/* Chooses the way of a claimed operation's start, and remembers one that is left to MPI again. */
-static void choose(pw_pending *p)
+bool pw_starts_are_left(int n, const MPI_Request *requests)
 {
-    uint64_t key = pw_request_key(p->request);
+    unsigned epoch = pw_epoch_now();
+    const left_start *at;
+    int i = 0;
 
-    pw_pending_choose(p);
-    if (p->left)
-        pw_recall_keep(pw_left[PW_LEFT_OTHER], (pw_recall){.key = key, .epoch = pw_settled_now(), .by = p->left}, NULL);
+    if (pw_gate_judged || !requests)
+        return false;
+    while (i < n && (at = start_of(&requests[i]))->key == pw_request_key(requests[i]) && at->epoch == epoch &&
+           (!at->by || pw_site_again(at->by, pw_way_left)))
+        i++;
+    if (i >= n)
+        return true;
+    while (i-- > 0)
+        if ((at = start_of(&requests[i]))->by)
+            pw_site_passes(at->by, -1);
+    return false;
+}
+
+/* Chooses the way of a claimed operation's start, and remembers one that is left to MPI. `p` NULL: there is none. */
+static void choose(pw_pending *p, const MPI_Request *request)
+{
+    if (p)
+        pw_pending_choose(p);
+    *start_of(request) = (left_start){
+        .key = p && !p->left ? 0 : pw_request_key(*request), .by = p ? p->left : NULL, .epoch = pw_settled_now()};
 }
 
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 {
-    pw_pending *p = request ? pw_pending_claim(*request) : NULL;
+    bool elsewhere = false;
+    pw_pending *p = request ? pw_pending_claim_to_look(*request, &elsewhere) : NULL;
 
+    if (request && !elsewhere)
+        choose(p, request);
     if (!p)
         return PW_PASS;
-    choose(p);
     *rc = pw_pending_prepare(p);
     if (*rc == MPI_SUCCESS)
         *rc = pw_pending_is_posted(p) ? p->ops->post(p) : pw_next.MPI_Start(request);
@@ -141,13 +164,15 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     pw_verdict verdict;
     pw_batch b;
 
-    if (!pw_batch_open(&b, count, requests, rc, &verdict))
+    if (!pw_batch_open(&b, count, requests, rc, &verdict)) {
+        for (int i = 0; requests && !b.elsewhere && i < count; i++)
+            choose(NULL, &requests[i]);
         return verdict;
+    }
     *rc = MPI_SUCCESS;
     pw_memory_together(count > 2);
     for (int i = 0; i < count; i++)
-        if (b.ops[i])
-            choose(b.ops[i]);
+        choose(b.ops[i], &requests[i]);
     pw_memory_together(false);
     /* Receives come first, since a send may find its receive among them. The loops go on after a failure, because work
      * that has begun must be waited for. */
