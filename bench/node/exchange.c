@@ -8,6 +8,10 @@
 typedef struct calls {
     int (*isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*send_init)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    int (*startall)(int, MPI_Request[]);
+    int (*request_free)(MPI_Request *);
     int (*waitall)(int, MPI_Request[], MPI_Status *);
     int (*alltoallw)(const void *, const int[], const int[], const MPI_Datatype[], void *, const int[], const int[],
                      const MPI_Datatype[], MPI_Comm);
@@ -15,11 +19,15 @@ typedef struct calls {
                       const MPI_Aint[], const MPI_Datatype[], MPI_Comm);
 } calls;
 
-#define CALLS(p)                    \
-    {.isend = p##MPI_Isend,         \
-     .irecv = p##MPI_Irecv,         \
-     .waitall = p##MPI_Waitall,     \
-     .alltoallw = p##MPI_Alltoallw, \
+#define CALLS(p)                          \
+    {.isend = p##MPI_Isend,               \
+     .irecv = p##MPI_Irecv,               \
+     .send_init = p##MPI_Send_init,       \
+     .recv_init = p##MPI_Recv_init,       \
+     .startall = p##MPI_Startall,         \
+     .request_free = p##MPI_Request_free, \
+     .waitall = p##MPI_Waitall,           \
+     .alltoallw = p##MPI_Alltoallw,       \
      .neighbours = p##MPI_Neighbor_alltoallw}
 
 static const calls ours = CALLS(), below = CALLS(P);
@@ -40,6 +48,37 @@ static void messages(const calls *c, node_plan *p)
     for (int i = 0; i < NODE_SIDES; i++)
         c->isend(p->send + p->send_far[i], 1, p->send_types[i], p->messages[i].to, i, p->comm,
                  &requests[NODE_SIDES + i]);
+    c->waitall(2 * NODE_SIDES, requests, statuses);
+}
+
+/* Peers that call MPI with the row's types, as indices of node_plan.requests. */
+static const calls *const callers[] = {[NODE_NATIVE] = &below, [NODE_OURS] = &ours};
+
+void node_exchange_begin(node_plan *p)
+{
+    for (int peer = 0; peer < 2 && p->row->exchange == NODE_PERSISTENT; peer++)
+        for (int i = 0; i < NODE_SIDES; i++) {
+            const node_message *m = &p->messages[i];
+
+            callers[peer]->recv_init(p->recv + p->recv_far[i], 1, p->recv_types[i], m->from, m->arrives, p->comm,
+                                     &p->requests[peer][i]);
+            callers[peer]->send_init(p->send + p->send_far[i], 1, p->send_types[i], m->to, i, p->comm,
+                                     &p->requests[peer][NODE_SIDES + i]);
+        }
+}
+
+void node_exchange_end(node_plan *p)
+{
+    for (int peer = 0; peer < 2 && p->row->exchange == NODE_PERSISTENT; peer++)
+        for (int i = 0; i < 2 * NODE_SIDES; i++)
+            callers[peer]->request_free(&p->requests[peer][i]);
+}
+
+static void starts(const calls *c, MPI_Request *requests)
+{
+    MPI_Status statuses[2 * NODE_SIDES];
+
+    c->startall(2 * NODE_SIDES, requests);
     c->waitall(2 * NODE_SIDES, requests, statuses);
 }
 
@@ -69,6 +108,8 @@ void node_exchange_do(node_plan *p, node_peer peer)
 
     if (peer == NODE_HAND)
         messages_by_hand(p);
+    else if (p->row->exchange == NODE_PERSISTENT)
+        starts(c, p->requests[peer]);
     else if (node_plan_has_tags(p))
         messages(c, p);
     else if (p->row->exchange == NODE_NEIGHBOURS)

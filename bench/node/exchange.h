@@ -10,6 +10,9 @@
 
 typedef enum node_peer { NODE_NATIVE, NODE_OURS, NODE_HAND, NODE_PEERS } node_peer;
 
+/* Makes and frees what a row keeps between exchanges: persistent requests. */
+void node_exchange_begin(node_plan *p);
+void node_exchange_end(node_plan *p);
 bool node_peer_can(node_peer peer, const node_plan *p);
 void node_exchange_do(node_plan *p, node_peer peer);
 /* Makes one exchange; returns whether it leaves each byte of the receive buffer as it has to be: what the other ranks

@@ -7,7 +7,7 @@ enum { PAGE = 4096, DOUBLE = 8 };
 
 bool node_plan_has_tags(const node_plan *p)
 {
-    return p->row->exchange == NODE_HALO || p->row->exchange == NODE_CUBE;
+    return p->row->exchange == NODE_HALO || p->row->exchange == NODE_PERSISTENT || p->row->exchange == NODE_CUBE;
 }
 
 int64_t node_box_bytes(const node_box *b)

@@ -33,7 +33,8 @@ typedef struct node_plan {
     MPI_Aint *send_far, *recv_far; /* the same places, as MPI_Neighbor_alltoallw takes them */
     char *send, *recv, *packed_send, *packed_recv;
     int64_t send_bytes, recv_bytes;
-    bool by_order; /* how the MPI matches two messages of one neighbour (exchange.c) */
+    MPI_Request requests[2][2 * NODE_SIDES]; /* persistent ones of each peer with tags, receives first (exchange.c) */
+    bool by_order;                           /* how the MPI matches two messages of one neighbour (exchange.c) */
 } node_plan;
 
 /* `grid`: the ranks on a periodic grid in three dimensions. Types are committed by MPI_Type_commit. Returns false if

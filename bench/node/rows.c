@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-static const char *const names[NODE_EXCHANGES] = {"alltoallw", "neighbours", "halo", "cube", "transpose"};
+static const char *const names[NODE_EXCHANGES] = {"alltoallw", "neighbours", "halo", "persistent", "cube", "transpose"};
 
 const char *node_exchange_name(int exchange)
 {
@@ -53,6 +53,7 @@ int node_rows_fill(node_row rows[NODE_MOST_ROWS], bool quick)
     n += add_blocks(rows + n, NODE_ALLTOALLW, quick);
     n += add_blocks(rows + n, NODE_NEIGHBOURS, quick);
     n += add_blocks(rows + n, NODE_HALO, quick);
+    n += add_blocks(rows + n, NODE_PERSISTENT, quick);
     n += add_squares(rows + n, NODE_CUBE, cubes, quick ? 2 : 5);
     n += add_squares(rows + n, NODE_TRANSPOSE, transposes, quick ? 2 : 4);
     return n;

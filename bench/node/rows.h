@@ -9,7 +9,8 @@ typedef enum node_exchange {
     NODE_ALLTOALLW,
     NODE_NEIGHBOURS, /* MPI_Neighbor_alltoallw with six neighbours */
     NODE_HALO,       /* MPI_Isend and MPI_Irecv with the same */
-    NODE_CUBE,       /* the same calls: ghost cells of a cube, by subarrays */
+    NODE_PERSISTENT, /* MPI_Startall with the same */
+    NODE_CUBE,       /* the calls of NODE_HALO: ghost cells of a cube, by subarrays */
     NODE_TRANSPOSE,  /* MPI_Alltoallw; the receiver's types transpose */
     NODE_EXCHANGES
 } node_exchange;
