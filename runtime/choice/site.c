@@ -343,9 +343,7 @@ static int in_window(pw_site *s, pw_round *now, pw_round *flight)
 /* Finds the bucket of a key. The caller holds the lock. */
 static pw_site **bucket_of(const pw_site_key *key)
 {
-    uint64_t i = hash_of(key) >> 40;
-
-    for (;; i++) {
+    for (uint64_t i = hash_of(key) >> 40;; i++) {
         pw_site **at = &sites.buckets[i % BUCKETS];
 
         if (!*at || !memcmp(&(*at)->key, key, sizeof *key))
