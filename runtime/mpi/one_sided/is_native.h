@@ -20,7 +20,7 @@ PW_INLINE uint64_t pw_transfer_key(bool gets, MPI_Count count, MPI_Datatype orig
 PW_INLINE bool pw_transfer_is_native(bool gets, const void *buf, MPI_Count origin_count, MPI_Datatype origin,
                                      MPI_Count target_count, MPI_Datatype target)
 {
-    return pw_is_recalled(pw_left[PW_LEFT_OTHER], pw_transfer_key(gets, origin_count, origin, target), buf,
+    return pw_is_recalled(pw_left[PW_LEFT_TRANSFERS], pw_transfer_key(gets, origin_count, origin, target), buf,
                           target_count);
 }
 

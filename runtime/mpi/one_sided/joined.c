@@ -182,7 +182,7 @@ static void leave(const pw_transfer *t, const past_transfer *now)
                       .by = now->site};
 
     if (pw_memory_is_known_host((const char *)t->buf + now->own.lo))
-        pw_recall_keep(pw_left[PW_LEFT_OTHER], call, t->buf);
+        pw_recall_keep(pw_left[PW_LEFT_TRANSFERS], call, t->buf);
 }
 
 /* ---- one transfer ------------------------------------------------------------------------------------------------ */

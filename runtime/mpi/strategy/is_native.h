@@ -48,8 +48,8 @@ static inline unsigned pw_settled_now(void)
 }
 
 /* Each thread remembers what was left to MPI: messages by their types, in a table for each of these kinds of call and
- * each side, and in one more table other calls. */
-enum { PW_LEFT_OTHER = 2 * (PW_CALL_NONBLOCKING + 1), PW_LEFT_TABLES };
+ * each side, and in one more table puts and gets. */
+enum { PW_LEFT_TRANSFERS = 2 * (PW_CALL_NONBLOCKING + 1), PW_LEFT_TABLES };
 extern PW_HIDDEN _Thread_local pw_recall pw_left[PW_LEFT_TABLES][1 << PW_RECALL_BITS];
 
 PW_INLINE pw_recall *pw_left_messages(pw_call_kind kind, pw_role role)
