@@ -190,9 +190,9 @@ static pw_val singly_over_pages(pw_gen *g, const pw_leaf *leaf, const pw_row *ro
         return groups;
     LLVMValueRef grouped = is_within_page(g, from_afar ? row->src_step.v : row->dst_step.v);
     if (from_afar) {
-        LLVMValueRef words = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
+        LLVMValueRef bytes = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
         LLVMValueRef most = pw_gen_k(g, MANY_PAGES * leaf->moves[0].n);
-        grouped = LLVMBuildOr(g->b, grouped, LLVMBuildICmp(g->b, LLVMIntSLE, words, most, ""), "");
+        grouped = LLVMBuildOr(g->b, grouped, LLVMBuildICmp(g->b, LLVMIntSLE, bytes, most, ""), "");
     }
     return (pw_val){.v = LLVMBuildSelect(g->b, grouped, groups.v, pw_gen_k(g, 0), "")};
 }
