@@ -145,13 +145,14 @@ static pw_status run_to_fixed_point(pw_pass_ctx *ctx, const pw_node **root, cons
 
 /*
  * Offsets and extents beyond this are no addresses. Refusing them here lets every pass and code generator negate them,
- * subtract two, and add a displacement, without looking for overflow.
+ * subtract two, and add a displacement, without looking for overflow. A canonical node begins at its first byte, so
+ * what it spans is bounded, too: else it would be within the bound where it stands, and beyond it once it is rebased.
  */
 static const int64_t max_offset = (int64_t)1 << 61;
 
 static const pw_node *check_bounds(pw_pass_ctx *ctx, const pw_node *node)
 {
-    if (node->lo < -max_offset || node->hi > max_offset)
+    if (node->lo < -max_offset || node->hi > max_offset || node->hi - node->lo > max_offset)
         ctx->builder->status = PW_ERR_UNSUPPORTED;
     return node;
 }

@@ -172,6 +172,26 @@ static void test_absurd_offsets_are_refused(void **state)
     pw_arena_destroy(arena);
 }
 
+/* A type that spans more than its canonical form may is refused, though both ends are within the bounds. */
+static void test_spans_are_bounded_like_offsets(void **state)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_builder b = {.arena = arena};
+    const int64_t half = (int64_t)1 << 60, fits[] = {-half, half - 8}, beyond[] = {-half, half};
+    const pw_node *leaf = pw_build_bytes(&b, 8, 1);
+    pw_type in = {.root = pw_build_index(&b, 2, fits, leaf), .extent = 8}, out, again;
+    pw_diag diag;
+
+    (void)state;
+    assert_int_equal(pw_canonicalise(&in, arena, &out, NULL, &diag), PW_OK);
+    assert_int_equal(pw_canonicalise(&out, arena, &again, NULL, &diag), PW_OK);
+    assert_true(pw_type_equal(&out, &again));
+    in.root = pw_build_index(&b, 2, beyond, leaf);
+    assert_int_equal(pw_canonicalise(&in, arena, &out, NULL, &diag), PW_ERR_UNSUPPORTED);
+    assert_string_equal(diag.text, "offsets beyond 2^61 bytes");
+    pw_arena_destroy(arena);
+}
+
 /* An irregular list in which some neighbours happen to touch stays one list: regions cost more than entries. */
 static void test_irregular_list_stays_one_list(void **state)
 {
@@ -237,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_long_list_becomes_streams),
         cmocka_unit_test(test_shared_nodes_stay_linear),
         cmocka_unit_test(test_absurd_offsets_are_refused),
+        cmocka_unit_test(test_spans_are_bounded_like_offsets),
         cmocka_unit_test(test_irregular_list_stays_one_list),
         cmocka_unit_test(test_extent_distinguishes),
         cmocka_unit_test(test_table_is_complete),
