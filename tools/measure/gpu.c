@@ -123,15 +123,10 @@ static double run_copy(pw_probe *p, int runs)
 static bool reach_other(const pw_measure_gpu *g)
 {
     int (*enable)(void *, unsigned);
-    pw_gpu_scope scope;
-    bool reached;
+    PW_GPU_SCOPE(scope);
 
     *(void **)&enable = dlsym(RTLD_DEFAULT, "cuCtxEnablePeerAccess");
-    if (!enable || pw_gpu_enter(g->gpu, &scope) != PW_OK)
-        return false;
-    reached = enable(g->other->context, 0) == PW_CU_OK;
-    pw_gpu_leave(&scope);
-    return reached;
+    return enable && pw_gpu_enter(g->gpu, &scope) == PW_OK && enable(g->other->context, 0) == PW_CU_OK;
 }
 
 /* Takes the memory that is read: of a second GPU, or else of the only one of the machine. False: there is none that

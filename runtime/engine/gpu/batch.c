@@ -256,18 +256,15 @@ static pw_gpu_transfer *add(const pw_gpu_order *o)
 
 void pw_gpu_launch_begun(void)
 {
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
 
-    if (!collected || pw_gpu_enter(collected->lane->gpu, &scope) != PW_OK)
-        return;
-    stop_collecting();
-    pw_gpu_leave(&scope);
+    if (collected && pw_gpu_enter(collected->lane->gpu, &scope) == PW_OK)
+        stop_collecting();
 }
 
 pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
 {
-    pw_gpu_transfer *t = NULL;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
 
     if (collected && is_as_last(collected, o) && put(collected, o, true) == PW_OK)
         return &collected->members[collected->n - 1];
@@ -277,10 +274,7 @@ pw_gpu_transfer *pw_gpu_batch_add(const pw_gpu_order *o)
         pw_gpu_launch_begun();
     if ((collected && !suits(collected, o)) || pw_gpu_enter(o->buffer.place.gpu, &scope) != PW_OK)
         return NULL;
-    if (pw_gpu_fused_functions(o->buffer.place.gpu))
-        t = add(o);
-    pw_gpu_leave(&scope);
-    return t;
+    return pw_gpu_fused_functions(o->buffer.place.gpu) ? add(o) : NULL;
 }
 
 bool pw_gpu_batch_signals(batch *b, uint32_t *number, uint64_t *value)
@@ -353,7 +347,7 @@ pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
     batch *b = t->batch;
     pw_gpu *gpu = b->lane->gpu;
     pw_gpu_order again;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_status status;
 
     if (finish_quickly(b))
@@ -369,6 +363,5 @@ pw_status pw_gpu_batch_finish(pw_gpu_transfer *t)
     if (status != PW_OK)
         status = repeat(&again, status);
     let_go(b);
-    pw_gpu_leave(&scope);
     return status;
 }

@@ -79,18 +79,15 @@ static void close_dependents(const pw_gpu *gpu, bool driver)
 
 static void destroy(pw_gpu *gpu)
 {
-    pw_gpu_scope scope;
-
+    PW_GPU_SCOPE(scope);
     /* Entering fails when the driver or the context has ended; the memory of the context is gone then, too. */
-    if (pw_gpu_is_alive(gpu) && pw_gpu_enter(gpu, &scope) == PW_OK) {
-        pw_gpu_pool_destroy(gpu->pool, true);
-        close_dependents(gpu, true);
+    bool driver = pw_gpu_is_alive(gpu) && pw_gpu_enter(gpu, &scope) == PW_OK;
+
+    pw_gpu_pool_destroy(gpu->pool, driver);
+    close_dependents(gpu, driver);
+    if (driver)
         pw_gpu_modules_free(gpu); /* after the lanes' graphs, which use their functions */
-        pw_gpu_leave(&scope);
-    } else {
-        pw_gpu_pool_destroy(gpu->pool, false);
-        close_dependents(gpu, false);
-    }
+    pw_gpu_leave(&scope);
     if (gpu->primary)
         pw_cu.primary_release(gpu->ordinal);
     pthread_mutex_destroy(&gpu->lock);
@@ -189,7 +186,6 @@ pw_status pw_gpu_enter(const pw_gpu *gpu, pw_gpu_scope *scope)
 {
     void *current = NULL;
 
-    scope->pushed = false;
     if (pw_cu.context_current(&current) == PW_CU_OK && current == gpu->context)
         return PW_OK;
     scope->pushed = pw_cu.context_push(gpu->context) == PW_CU_OK;
@@ -229,16 +225,13 @@ void pw_gpu_unregister(void *memory)
 /* After a fault of the GPU every call in its context fails. */
 static bool still_works(const pw_gpu *gpu)
 {
-    pw_gpu_scope scope;
-    bool works;
+    PW_GPU_SCOPE(scope);
     int result;
 
     if (pw_gpu_enter(gpu, &scope) != PW_OK)
         return false;
     result = pw_cu.stream_query(NULL);
-    works = result == PW_CU_OK || result == PW_CU_NOT_READY;
-    pw_gpu_leave(&scope);
-    return works;
+    return result == PW_CU_OK || result == PW_CU_NOT_READY;
 }
 
 pw_status pw_gpu_judge(pw_gpu *gpu, pw_status status)

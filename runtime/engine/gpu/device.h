@@ -47,13 +47,18 @@ pw_gpu *pw_gpu_get_primary(int ordinal);
 /* Whether the context still exists and no call has found it broken. */
 bool pw_gpu_is_alive(const pw_gpu *gpu);
 
-/* A pair of pw_gpu_enter and pw_gpu_leave makes a context current for this thread, around calls of the driver. Pairs
- * nest. After a pw_gpu_enter that failed, pw_gpu_leave must not be called. */
+/* Whether pw_gpu_enter has pushed a context that the block has to pop. */
 typedef struct pw_gpu_scope {
     bool pushed;
 } pw_gpu_scope;
 
+/* Declares a scope. A context that is entered in it stays current for this thread to the end of the block, however that
+ * is left. Scopes nest. */
+#define PW_GPU_SCOPE(name) __attribute__((cleanup(pw_gpu_leave))) pw_gpu_scope name = {.pushed = false}
+
+/* Makes a context current, around calls of the driver. */
 pw_status pw_gpu_enter(const pw_gpu *gpu, pw_gpu_scope *scope);
+/* What the end of the block does; to be called where a context must not be current until then. */
 void pw_gpu_leave(pw_gpu_scope *scope);
 
 /* Registers host memory with the driver, so that kernels of every GPU reach it at *device. `read_only`: this process

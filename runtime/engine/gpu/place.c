@@ -63,14 +63,13 @@ bool pw_gpu_allocation_of(const void *address, const pw_gpu *gpu, uintptr_t *beg
     void *values[] = {&allocated};
     pw_cu_ptr base = 0;
     size_t all = 0;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     bool found;
 
     if (!pw_cu.address_range || pw_cu.pointer_attributes(1, attributes, values, pw_cu_address(address)) != PW_CU_OK ||
         !(allocated & 0xff) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return false;
     found = pw_cu.address_range(&base, &all, pw_cu_address(address)) == PW_CU_OK;
-    pw_gpu_leave(&scope);
     *begin = (uintptr_t)base;
     *bytes = all;
     return found;

@@ -101,7 +101,7 @@ static pw_status allocate_of(pw_gpu_block *block, size_t bytes)
 static pw_status allocate(const pw_gpu *gpu, pw_gpu_memory memory, int class, pw_gpu_block **out)
 {
     pw_gpu_block *block = calloc(1, sizeof *block);
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_status status;
 
     if (!block)
@@ -109,10 +109,8 @@ static pw_status allocate(const pw_gpu *gpu, pw_gpu_memory memory, int class, pw
     block->memory = memory;
     block->class = class;
     status = pw_gpu_enter(gpu, &scope);
-    if (status == PW_OK) {
+    if (status == PW_OK)
         status = allocate_of(block, (size_t)pw_size_class_bytes(class));
-        pw_gpu_leave(&scope);
-    }
     if (status != PW_OK) {
         free(block);
         return status;
@@ -126,7 +124,7 @@ static void release(void *owner, void *of)
 {
     const pw_gpu_pool *pool = owner;
     pw_gpu_block *block = of;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     bool driver = !pool->ended && !atomic_load(&pool->gpu->lost) && pw_gpu_enter(pool->gpu, &scope) == PW_OK;
 
     if (block->companion)
@@ -139,8 +137,6 @@ static void release(void *owner, void *of)
         pw_cu.host_free(block->host);
     else if (driver)
         pw_cu.free(block->device);
-    if (driver)
-        pw_gpu_leave(&scope);
     free(block);
 }
 

@@ -180,7 +180,7 @@ static pw_status finish(transfer *t)
 pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
 {
     pw_gpu *gpu = order->buffer.place.gpu;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_gpu_lane *lane;
     transfer *t;
 
@@ -192,15 +192,12 @@ pw_gpu_transfer *pw_gpu_begin(const pw_gpu_order *order)
     if (t || pw_gpu_enter(gpu, &scope) != PW_OK)
         return t;
     lane = pw_gpu_lane_take_kept(gpu);
-    t = lane ? begin_in(lane, order) : NULL;
-    pw_gpu_leave(&scope);
-    return t;
+    return lane ? begin_in(lane, order) : NULL;
 }
 
 pw_status pw_gpu_finish(pw_gpu_transfer *t)
 {
-    pw_gpu_scope scope;
-    pw_status status;
+    PW_GPU_SCOPE(scope);
 
     if (t->batch)
         return pw_gpu_batch_finish(t);
@@ -210,9 +207,7 @@ pw_status pw_gpu_finish(pw_gpu_transfer *t)
         pw_gpu_lane_reach(t->lane, t->lane->value);
         return pw_gpu_judge(gpu_of(t), PW_ERR_IO);
     }
-    status = finish(t);
-    pw_gpu_leave(&scope);
-    return status;
+    return finish(t);
 }
 
 bool pw_gpu_signals(const pw_gpu_transfer *t, uint32_t *number, uint64_t *value)
@@ -236,16 +231,12 @@ static bool is_lane_done(const pw_gpu_lane *lane)
 
 bool pw_gpu_is_over(const pw_gpu_transfer *t)
 {
-    pw_gpu_scope scope;
-    bool over;
+    PW_GPU_SCOPE(scope);
 
     if (t->batch && !pw_gpu_batch_is_launched(t->batch))
         return false;
-    if (pw_gpu_enter(gpu_of(t), &scope) != PW_OK)
-        return true; /* pw_gpu_finish returns the failure */
-    over = is_lane_done(t->lane);
-    pw_gpu_leave(&scope);
-    return over;
+    /* Where the context cannot be entered, pw_gpu_finish returns the failure. */
+    return pw_gpu_enter(gpu_of(t), &scope) != PW_OK || is_lane_done(t->lane);
 }
 
 bool pw_gpu_is_fusable(const pw_gpu_order *order)
@@ -256,7 +247,7 @@ bool pw_gpu_is_fusable(const pw_gpu_order *order)
 pw_status pw_gpu_carry_out(const pw_gpu_order *order)
 {
     pw_gpu *gpu = order->buffer.place.gpu;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_gpu_lane *lane;
     pw_status status;
 
@@ -264,10 +255,7 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order)
     if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return pw_gpu_judge(gpu, PW_ERR_IO);
     status = pw_gpu_lane_take(gpu, &lane);
-    if (status == PW_OK)
-        status = finish(begin_in(lane, order));
-    pw_gpu_leave(&scope);
-    return status;
+    return status == PW_OK ? finish(begin_in(lane, order)) : status;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -281,11 +269,11 @@ bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes)
 
 pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
 {
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_gpu_lane *lane;
     pw_status status;
 
-    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return pw_gpu_judge(gpu, PW_ERR_IO);
     status = pw_gpu_lane_take(gpu, &lane);
     if (status == PW_OK) {
@@ -294,6 +282,5 @@ pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
             status = pw_gpu_lane_wait(lane);
         pw_gpu_lane_give(lane);
     }
-    pw_gpu_leave(&scope);
     return pw_gpu_judge(gpu, status);
 }

@@ -40,18 +40,14 @@ static bool has_nothing_to_wait_for(void *stream, const pw_gpu *gpu)
  * current context. */
 static packwright_status wait_for(void *stream, const pw_gpu *gpu)
 {
-    pw_gpu_scope scope = {.pushed = false};
-    pw_status status = PW_OK;
+    PW_GPU_SCOPE(scope);
+    pw_status status;
 
     if (has_nothing_to_wait_for(stream, gpu))
         return PACKWRIGHT_OK;
-    if (gpu)
-        status = pw_gpu_enter(gpu, &scope);
-    if (status == PW_OK) {
+    status = gpu ? pw_gpu_enter(gpu, &scope) : PW_OK;
+    if (status == PW_OK)
         status = pw_cu_check(pw_cu.stream_wait(stream), "cuStreamSynchronize");
-        if (gpu)
-            pw_gpu_leave(&scope);
-    }
     return status == PW_OK ? PACKWRIGHT_OK : failed_in_driver(status);
 }
 

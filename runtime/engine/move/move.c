@@ -90,17 +90,13 @@ static bool has_kernels(pw_gpu *gpu, pw_layout *layout, int64_t bytes)
 static bool is_ready(const pw_gpu_order *joined)
 {
     pw_gpu *gpu = joined->buffer.place.gpu;
-    pw_gpu_scope scope;
-    bool ready;
+    PW_GPU_SCOPE(scope);
 
     if (!joined->buffer.layout)
         return true;
     /* An absolute address of 0 on the packed side stands for memory that kernels do not reach. */
-    if (!joined->packed.device || pw_gpu_enter(gpu, &scope) != PW_OK)
-        return false;
-    ready = has_kernels(gpu, joined->buffer.layout, joined->bytes);
-    pw_gpu_leave(&scope);
-    return ready;
+    return joined->packed.device && pw_gpu_enter(gpu, &scope) == PW_OK &&
+           has_kernels(gpu, joined->buffer.layout, joined->bytes);
 }
 
 bool pw_move_as_one(const pw_move *m, pw_gpu_order *order)
@@ -274,14 +270,9 @@ static pw_status move_through_pinned(const pw_buffer *from, const pw_buffer *to)
 /* The address at which kernels of the GPU reach host memory. 0: there is none. */
 static pw_cu_ptr mapped(const pw_gpu *gpu, const void *memory)
 {
-    pw_gpu_scope scope;
-    pw_cu_ptr address = 0;
+    PW_GPU_SCOPE(scope);
 
-    if (pw_gpu_enter(gpu, &scope) == PW_OK) {
-        address = pw_gpu_mapped_address(memory);
-        pw_gpu_leave(&scope);
-    }
-    return address;
+    return pw_gpu_enter(gpu, &scope) == PW_OK ? pw_gpu_mapped_address(memory) : 0;
 }
 
 static pw_status move_between(const pw_buffer *from, const pw_buffer *to)

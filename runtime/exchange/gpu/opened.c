@@ -42,16 +42,14 @@ static bool is_near(const pw_gpu *gpu, const pw_segment_exported *memory)
 
 static pw_cu_ptr open_memory(const pw_gpu *gpu, const pw_segment_exported *memory)
 {
-    pw_cu_ptr device = 0;
-    pw_gpu_scope scope;
+    pw_cu_ptr device;
+    PW_GPU_SCOPE(scope);
     pw_cu_ipc handle;
 
     memcpy(&handle, memory->handle, sizeof handle);
-    if (!is_near(gpu, memory) || pw_gpu_enter(gpu, &scope) != PW_OK)
+    if (!is_near(gpu, memory) || pw_gpu_enter(gpu, &scope) != PW_OK ||
+        pw_cu_check(pw_cu.ipc_open(&device, handle, PW_CU_IPC_PEER_ACCESS), "cuIpcOpenMemHandle") != PW_OK)
         return 0;
-    if (pw_cu_check(pw_cu.ipc_open(&device, handle, PW_CU_IPC_PEER_ACCESS), "cuIpcOpenMemHandle") != PW_OK)
-        device = 0;
-    pw_gpu_leave(&scope);
     return device;
 }
 
@@ -73,37 +71,31 @@ static uint64_t open_exported(pw_reached *range, const void *arg)
 
 static void close_exported(const pw_reached *range)
 {
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
 
-    if (pw_gpu_enter(range->context, &scope) != PW_OK)
-        return;
-    pw_cu_check(pw_cu.ipc_close(range->at), "cuIpcCloseMemHandle");
-    pw_gpu_leave(&scope);
+    if (pw_gpu_enter(range->context, &scope) == PW_OK)
+        pw_cu_check(pw_cu.ipc_close(range->at), "cuIpcCloseMemHandle");
 }
 
 static uint64_t register_block(pw_reached *range, const void *arg)
 {
-    pw_cu_ptr device = 0;
-    pw_gpu_scope scope;
+    pw_cu_ptr device;
+    PW_GPU_SCOPE(scope);
 
     (void)arg;
     pw_gpu_depend(&dependent);
-    if (pw_gpu_enter(range->context, &scope) != PW_OK)
+    if (pw_gpu_enter(range->context, &scope) != PW_OK ||
+        pw_gpu_register(range->memory, range->bytes, true, &device) != PW_OK)
         return 0;
-    if (pw_gpu_register(range->memory, range->bytes, true, &device) != PW_OK)
-        device = 0;
-    pw_gpu_leave(&scope);
     return device;
 }
 
 static void unregister_block(const pw_reached *range)
 {
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
 
-    if (pw_gpu_enter(range->context, &scope) != PW_OK)
-        return;
-    pw_gpu_unregister(range->memory);
-    pw_gpu_leave(&scope);
+    if (pw_gpu_enter(range->context, &scope) == PW_OK)
+        pw_gpu_unregister(range->memory);
 }
 
 static bool lives(const void *context)

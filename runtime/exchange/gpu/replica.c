@@ -123,13 +123,9 @@ static replica *take(pw_gpu *gpu, int64_t bytes)
 {
     PW_HOLD(&replicas.lock);
     replica *t = take_waiting(gpu, bytes);
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
 
-    if (!t && pw_gpu_enter(gpu, &scope) == PW_OK) {
-        t = make(gpu, bytes);
-        pw_gpu_leave(&scope);
-    }
-    return t;
+    return !t && pw_gpu_enter(gpu, &scope) == PW_OK ? make(gpu, bytes) : t;
 }
 
 /* ---- using ------------------------------------------------------------------------------------------------------- */
@@ -180,7 +176,7 @@ static pw_status read_in(pw_gpu_lane *lane, pw_cu_ptr from, void *to, int64_t by
 pw_status pw_gpu_replica_read(const pw_gpu_block *block, void *to, int64_t bytes)
 {
     const replica *t = (const replica *)block->companion;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_gpu_lane *lane;
     pw_status status;
 
@@ -191,6 +187,5 @@ pw_status pw_gpu_replica_read(const pw_gpu_block *block, void *to, int64_t bytes
         status = read_in(lane, t->device, to, bytes);
         pw_gpu_lane_give(lane);
     }
-    pw_gpu_leave(&scope);
     return status;
 }

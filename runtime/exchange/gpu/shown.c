@@ -31,18 +31,16 @@ bool pw_gpu_show(int number, const pw_buffer *buffer)
 {
     shown *s = &table[number];
     const pw_gpu *gpu = buffer->place.gpu;
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_cu_ptr lowest;
     int64_t lo, bytes;
-    pw_status status;
 
     if (!pw_view_bounds(buffer, &lo, &bytes) || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return false;
     lowest = pw_cu_address(buffer->base) + (pw_cu_ptr)lo;
     *s = (shown){.buffer = pw_view_plain(*buffer)};
-    status = pw_gpu_export(gpu, lowest, &s->exported);
-    pw_gpu_leave(&scope);
-    return status == PW_OK && pw_segment_exported_has(&s->exported, lowest, (uint64_t)bytes);
+    return pw_gpu_export(gpu, lowest, &s->exported) == PW_OK &&
+           pw_segment_exported_has(&s->exported, lowest, (uint64_t)bytes);
 }
 
 /* Between the two calls of pw_gpu_show_together: the context whose program this thread has waited for. */
@@ -59,16 +57,14 @@ void pw_gpu_show_together(bool on)
 /* Waits for what the program has put into the legacy default stream of the context. */
 static pw_status wait_for_program(pw_gpu *gpu)
 {
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_status status;
 
     if (waited_for == gpu)
         return PW_OK;
     status = pw_gpu_enter(gpu, &scope);
-    if (status != PW_OK)
-        return pw_gpu_judge(gpu, status);
-    status = pw_cu_check(pw_cu.stream_wait(NULL), "cuStreamSynchronize");
-    pw_gpu_leave(&scope);
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.stream_wait(NULL), "cuStreamSynchronize");
     if (status == PW_OK && together)
         waited_for = gpu;
     return pw_gpu_judge(gpu, status);

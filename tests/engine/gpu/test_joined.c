@@ -240,7 +240,7 @@ static void launch_to_the_end(pw_gpu_lane *lane)
 /* Kernels count a lane's flag on from what it was set to in place of a launch. */
 static void a_flag_goes_on(void **state)
 {
-    pw_gpu_scope scope;
+    PW_GPU_SCOPE(scope);
     pw_gpu_lane *lane;
 
     (void)state;
@@ -252,7 +252,6 @@ static void a_flag_goes_on(void **state)
         launch_to_the_end(lane);
     }
     pw_gpu_lane_give(lane);
-    pw_gpu_leave(&scope);
 }
 
 int main(int argc, char **argv)
