@@ -440,15 +440,6 @@ void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool la
     atomic_store_explicit(&o->bytes, bytes, memory_order_release);
 }
 
-bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica)
-{
-    pw_segment_offer *o = pw_segment_offer_at(block);
-
-    if (o)
-        o->exported = *replica;
-    return o;
-}
-
 bool pw_segment_give(void *block)
 {
     piece *p = piece_of(block);

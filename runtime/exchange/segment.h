@@ -51,29 +51,13 @@ void *pw_segment_take_lazy(size_t bytes);
 /* Takes a block as pw_segment_take_lazy does, of memory that may serve the threads of this process only. */
 void *pw_segment_take_stand_in(size_t bytes);
 
-/* The offer of the block that begins at `data`. NULL: no block does, or it is one of 4 KiB, whose messages are not
- * noted. */
+/* The offer of the block that begins at `data`, whose user may set its replica (`exported`) until the block is given
+ * back. NULL: no block does, or it is one of 4 KiB, whose messages are not noted. */
 pw_segment_offer *pw_segment_offer_at(const void *data);
 /* Offers a message of `bytes` bytes that is packed to `data`, where it stays until MPI has sent it. Must be called for
  * every message in a block of more than 4 KiB: otherwise other processes would use the length of the message before.
  * `late`: others may read it late (late.h). Does nothing where there is no offer. */
 void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool late);
-
-static inline void pw_segment_note_message(const void *data, size_t bytes)
-{
-    pw_segment_note(data, bytes, PW_OFFER_BLOCK, false);
-}
-
-/* What says of the message noted at `data` who reads it late (late.h). NULL: it has no offer. */
-static inline pw_segment_late *pw_segment_late_at(const void *data)
-{
-    pw_segment_offer *o = pw_segment_offer_at(data);
-
-    return o ? &o->late : NULL;
-}
-
-/* Sets the replica of the block that begins there, until the block is given back. False: there is no such block. */
-bool pw_segment_add_replica(const void *block, const pw_segment_exported *replica);
 /* Takes a block back, which no GPU of this process may use any longer. False: the memory is not a block of the segment.
  * In a child of fork, whose copy of a pool may hold blocks of its parent, it does nothing and returns true. */
 bool pw_segment_give(void *block);

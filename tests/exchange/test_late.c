@@ -124,7 +124,7 @@ static int end_all(void **state)
 
 static pw_segment_late *record(void)
 {
-    return pw_segment_late_at(message);
+    return &pw_segment_offer_at(message)->late;
 }
 
 /* Ends the first message to a reader, after which it is watched. */

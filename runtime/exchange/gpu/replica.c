@@ -64,18 +64,14 @@ static void close_all(const pw_gpu *gpu, bool driver)
 
 static pw_gpu_dependent dependent = {.close = close_all};
 
-static void give(replica *t)
-{
-    pthread_mutex_lock(&replicas.lock);
-    t->next = replicas.waiting;
-    replicas.waiting = t;
-    pthread_mutex_unlock(&replicas.lock);
-}
-
 /* The pool frees the block: the replica waits for another one. */
 static void leave(pw_gpu_companion *companion)
 {
-    give((replica *)companion);
+    replica *t = (replica *)companion;
+    PW_HOLD(&replicas.lock);
+
+    t->next = replicas.waiting;
+    replicas.waiting = t;
 }
 
 /* The context must be current, and the lock held. */
@@ -137,12 +133,11 @@ static bool can_be(void)
 
 static void add(pw_gpu *gpu, pw_gpu_block *block)
 {
-    replica *t = take(gpu, pw_gpu_block_bytes(block));
+    pw_segment_offer *offer = pw_segment_offer_at(block->host);
+    replica *t = offer ? take(gpu, pw_gpu_block_bytes(block)) : NULL;
 
-    if (t && !pw_segment_add_replica(block->host, &t->exported)) {
-        give(t);
-        t = NULL;
-    }
+    if (t)
+        offer->exported = t->exported;
     block->companion = t ? &t->companion : NULL;
 }
 

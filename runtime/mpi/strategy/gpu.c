@@ -253,10 +253,10 @@ static bool gpu_is_over(const pw_staging *s)
 
 static void gpu_await(const pw_staging *s)
 {
-    pw_segment_late *late = is_awaited(s) && is_in_host_memory(s) ? pw_segment_late_at(s->data) : NULL;
+    pw_segment_offer *offer = is_awaited(s) && is_in_host_memory(s) ? pw_segment_offer_at(s->data) : NULL;
 
-    if (late)
-        pw_late_await(late);
+    if (offer)
+        pw_late_await(&offer->late);
 }
 
 static void gpu_give(pw_staging *s)

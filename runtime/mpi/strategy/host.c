@@ -48,7 +48,7 @@ static pw_status packed_take(pw_staging *s)
 static void note_message(const pw_staging *s)
 {
     if (s->buffer.bytes >= PW_LEAST_READ)
-        pw_segment_note_message(s->data, (size_t)s->buffer.bytes);
+        pw_segment_note(s->data, (size_t)s->buffer.bytes, PW_OFFER_BLOCK, false);
 }
 
 static pw_status packed_pack(pw_staging *s)

@@ -243,8 +243,8 @@ static void the_length_of_a_message_goes_with_its_block(void **state)
     assert_non_null(pw_peer_memory(getpid(), block + 5, 1, &b));
     assert_int_equal(b.message, 0);
     assert_int_equal(b.bytes, 4 * BYTES);
-    pw_segment_note_message(block, 3 * BYTES);
-    pw_segment_note_message(block + BYTES, BYTES); /* that is not the beginning of the block */
+    pw_segment_note(block, 3 * BYTES, PW_OFFER_BLOCK, false);
+    pw_segment_note(block + BYTES, BYTES, PW_OFFER_BLOCK, false); /* that is not the beginning of the block */
     assert_non_null(pw_peer_memory(getpid(), block + 3 * BYTES, 1, &b));
     assert_int_equal(b.message, 3 * BYTES);
     pw_segment_give(block);
@@ -252,7 +252,7 @@ static void the_length_of_a_message_goes_with_its_block(void **state)
     assert_int_equal(b.message, 0);
     assert_null(pw_peer_memory(getpid(), &b, 1, &b));
     block = a_block(BYTES, 8); /* short messages may come without being recorded */
-    pw_segment_note_message(block, BYTES);
+    pw_segment_note(block, BYTES, PW_OFFER_BLOCK, false);
     assert_non_null(pw_peer_memory(getpid(), block, 1, &b));
     assert_int_equal(b.message, 0);
     pw_segment_give(block);

@@ -327,13 +327,13 @@ static void a_block_has_a_replica_when_that_is_wanted(void **state)
     replica = pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST);
     assert_true(replica);
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), replica);
-    pw_segment_note_message(block->host, 7);
+    pw_segment_note(block->host, 7, PW_OFFER_BLOCK, false);
     assert_int_equal(as_others_see(block).form, PW_OFFER_BLOCK);
     pw_segment_note(block->host, 7, PW_OFFER_REPLICA, false);
     b = as_others_see(block);
     assert_true(b.form == PW_OFFER_REPLICA && b.replica.memory.number);
     assert_int_equal(b.message, 7);
-    pw_segment_note_message(block->host, 7);
+    pw_segment_note(block->host, 7, PW_OFFER_BLOCK, false);
     assert_int_equal(as_others_see(block).form, PW_OFFER_BLOCK);
     *b.replica.wanted = 0;
     assert_int_equal(pw_gpu_replica_of(gpu, block, PW_GPU_REPLICA_LEAST), 0);
