@@ -46,11 +46,6 @@ struct pw_gpu_pool {
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-int64_t pw_gpu_block_bytes(const pw_gpu_block *block)
-{
-    return pw_size_class_bytes(block->class);
-}
-
 static pw_status allocate_pinned(void **host, size_t bytes, pw_cu_ptr *device)
 {
     pw_status status =

@@ -30,10 +30,10 @@ typedef struct pw_gpu_companion {
 
 typedef struct pw_gpu_block {
     pw_gpu_memory memory;
-    bool shared; /* it is of the shared source, and is registered with the driver unless it is lazy memory */
-    int class;
-    void *host;                  /* NULL for device memory */
-    pw_cu_ptr device;            /* the address for the GPU; 0 for lazy memory */
+    bool shared;      /* it is of the shared source, and is registered with the driver unless it is lazy memory */
+    int class;        /* it has pw_size_class_bytes(class) bytes, at least as many as were requested */
+    void *host;       /* NULL for device memory */
+    pw_cu_ptr device; /* the address for the GPU; 0 for lazy memory */
     pw_gpu_companion *companion; /* NULL: none */
 } pw_gpu_block;
 
@@ -76,8 +76,6 @@ pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out);
  * process is freed. NULL is allowed. */
 void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver);
 
-/* The bytes of a block: those of its size class, at least as many as were requested. */
-int64_t pw_gpu_block_bytes(const pw_gpu_block *block);
 /* Takes a block of at least `bytes` bytes, aligned to 256. Frees idle blocks of that memory before it returns
  * PW_ERR_NOMEM. */
 pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);

@@ -31,11 +31,6 @@ pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t key)
     return NULL;
 }
 
-pw_gpu_packed pw_gpu_lazy_packed(const pw_gpu_block *block)
-{
-    return (pw_gpu_packed){.device = pw_gpu_replica_address(block)};
-}
-
 static bool make(void *block, void *to, int64_t bytes)
 {
     return pw_gpu_replica_read(block, to, bytes) == PW_OK;

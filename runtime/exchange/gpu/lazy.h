@@ -18,11 +18,9 @@
 /* Whether the environment and the system allow such messages. */
 bool pw_gpu_lazy_is_possible(void);
 
-/* Takes a block with its replica for a message of `bytes` bytes that is sent once on a channel; 0 stands for no
- * channel. NULL: the message must be packed to host memory. */
+/* Takes a block with its replica, to which a message of `bytes` bytes that is sent once on a channel is to be packed;
+ * 0 stands for no channel. NULL: the message must be packed to host memory. */
 pw_gpu_block *pw_gpu_lazy_take(pw_gpu *gpu, int64_t bytes, uint64_t channel);
-/* Returns where the message is to be packed. */
-pw_gpu_packed pw_gpu_lazy_packed(const pw_gpu_block *block);
 /* The message, `bytes` bytes, is packed: MPI may get the block. `late`: others may read it late
  * (runtime/exchange/late.h). */
 void pw_gpu_lazy_hold(pw_gpu_block *block, int64_t bytes, bool late);

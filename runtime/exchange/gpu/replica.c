@@ -7,6 +7,7 @@
 
 #include "base/lock.h"
 #include "base/log.h"
+#include "runtime/engine/memory/idle.h"
 #include "runtime/exchange/gpu/exported.h"
 #include "runtime/exchange/segment.h"
 
@@ -134,7 +135,7 @@ static bool can_be(void)
 static void add(pw_gpu *gpu, pw_gpu_block *block)
 {
     pw_segment_offer *offer = pw_segment_offer_at(block->host);
-    replica *t = offer ? take(gpu, pw_gpu_block_bytes(block)) : NULL;
+    replica *t = offer ? take(gpu, pw_size_class_bytes(block->class)) : NULL;
 
     if (t)
         offer->exported = t->exported;

@@ -247,7 +247,8 @@ pw_verdict pw_collective_call(pw_collective *c, int *rc)
 {
     if (pw_remote_serves(c->family, c->send.form) && c->way.mode != PW_NONBLOCKING)
         return call_with_remote(c, rc);
-    if (pw_sides_are_plain(&c->send, &c->recv) || !may_wait(c))
+    if ((pw_side_is_plain(&c->send, pw_side_entry(&c->send)) && pw_side_is_plain(&c->recv, pw_side_entry(&c->recv))) ||
+        !may_wait(c))
         return PW_PASS;
     return carry_out(c, pw_collective_check(c, rc), NULL, rc);
 }

@@ -24,10 +24,4 @@ PW_INLINE const pw_entry *pw_side_entry(const pw_side *side)
     return side->form == PW_SIDE_NONE || side->form == PW_SIDE_TYPED ? NULL : pw_registry_learned(side->type);
 }
 
-/* Returns whether both sides are. */
-PW_INLINE bool pw_sides_are_plain(const pw_side *send, const pw_side *recv)
-{
-    return pw_side_is_plain(send, pw_side_entry(send)) && pw_side_is_plain(recv, pw_side_entry(recv));
-}
-
 #endif

@@ -153,7 +153,7 @@ static int bring(const pw_loopback_receive *r, pw_staging *s, MPI_Status *status
 {
     if (!r->move)
         return unpack(s, status, comm);
-    pw_loopback_tell(status, r->move->move.to.bytes);
+    PMPI_Status_set_elements_x(status, MPI_BYTE, r->move->move.to.bytes);
     return pw_mpi_fail(comm, pw_loopback_finish(r->move));
 }
 

@@ -42,7 +42,7 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
         pw_message_leave(&m);
         return false;
     }
-    return pw_staging_try(s, &m);
+    return pw_message_describe(&m) && pw_staging_open(s, &m);
 }
 
 /* Follows a message to this process (loopback.h). Not NULL: the move of the message has begun, and MPI must get an

@@ -323,8 +323,3 @@ void pw_loopback_give(pw_loopback_move *m)
     pw_move_close(&m->move);
     pw_pool_give(m, sizeof *m);
 }
-
-void pw_loopback_tell(MPI_Status *status, int64_t bytes)
-{
-    PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)bytes);
-}

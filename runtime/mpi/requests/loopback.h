@@ -91,7 +91,4 @@ pw_status pw_loopback_finish(pw_loopback_move *m);
 /* Gives a share back, after waiting. NULL is allowed. */
 void pw_loopback_give(pw_loopback_move *m);
 
-/* Lets a status say how many bytes have come. */
-void pw_loopback_tell(MPI_Status *status, int64_t bytes);
-
 #endif

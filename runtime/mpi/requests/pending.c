@@ -68,7 +68,7 @@ static int complete(pw_pending *p, MPI_Status *status)
         rc = is_cancelled(p, status) ? MPI_SUCCESS : p->ops->complete(p, status);
     }
     if (p->moved_bytes > 0)
-        pw_loopback_tell(status, p->moved_bytes);
+        PMPI_Status_set_elements_x(status, MPI_BYTE, p->moved_bytes);
     return rc;
 }
 

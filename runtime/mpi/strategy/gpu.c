@@ -27,7 +27,8 @@ static pw_gpu_packed packed_of(const pw_staging *s)
 
     if (!block)
         return (pw_gpu_packed){.host = s->data};
-    return pw_gpu_packed_at(pw_gpu_is_lazy(block) ? pw_gpu_lazy_packed(block) : pw_gpu_packed_in(block),
+    return pw_gpu_packed_at(pw_gpu_is_lazy(block) ? (pw_gpu_packed){.device = pw_gpu_replica_address(block)}
+                                                  : pw_gpu_packed_in(block),
                             (char *)s->data - base_of(block));
 }
 

@@ -1,5 +1,5 @@
 /*
- * Purpose: fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_try would
+ * Purpose: fast checks whether a single message is certain to be left to MPI. A yes is what pw_staging_open would
  * answer, and counts as a use of the site; every doubt is a no.
  */
 #include "runtime/mpi/strategy/is_native.h"

@@ -2,7 +2,7 @@
  * The short path of a native call: fast checks whether a call is certain to be left to MPI.
  * The answer is yes for types that are left to MPI, for contiguous types in host memory, and for types of which a
  * message of this size class and kind of call was native when the strategy was last chosen. A yes is what
- * pw_staging_try would answer, and counts as a use of the decision. A no only means that the call takes the long path;
+ * pw_staging_open would answer, and counts as a use of the decision. A no only means that the call takes the long path;
  * so does every call for which a decision may have to be made again. While uses and transfers are reported
  * (PACKWRIGHT_STATS, PACKWRIGHT_TRACE), the short path knows no decisions, so that the long path counts all of them.
  */

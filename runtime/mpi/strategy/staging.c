@@ -76,12 +76,6 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     return true;
 }
 
-bool pw_staging_try(pw_staging *s, pw_message *m)
-{
-    s->strategy = NULL;
-    return pw_message_describe(m) && pw_staging_open(s, m);
-}
-
 /*
  * While a round is timed: if the staging's kernel is not there yet, lets the bytes that the site has moved in other
  * ways count towards it. Otherwise a way that loses by the interpreter would never get the kernel by which it wins.

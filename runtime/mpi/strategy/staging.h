@@ -8,9 +8,6 @@
 bool pw_staging_open(pw_staging *s, const pw_message *m);
 /* Stages the message by this strategy, without asking it whether it can; remembers nothing. On failure *s is empty. */
 pw_status pw_staging_open_by(pw_staging *s, const pw_message *m, const pw_strategy *strategy);
-/* Does pw_message_describe and pw_staging_open for a message, of which the caller has filled buffer.base, buffer.count,
- * entry, kind, role, channel and once. */
-bool pw_staging_try(pw_staging *s, pw_message *m);
 /* To be called before a staging is packed in parts: tells other processes of the node what all of it is going to be. */
 void pw_staging_announce(pw_staging *s);
 /* Packs the user's buffer. */
