@@ -4,6 +4,7 @@
  */
 #include "runtime/exchange/board.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/exchange/peers.h"
 #include "runtime/exchange/segment.h"
@@ -38,15 +39,18 @@ static char *take(size_t bytes)
     return bytes > 0 && bytes <= PW_SEGMENT_TEXT_BYTES ? pw_segment_take(bytes) : NULL;
 }
 
-/* Adds the text of a layout, without an address if it is too long or there is no room. `found`: its entry without an
- * address; the text, which takes long to make, is only made again once there is room. Returns the layout's entry. */
-static const pw_segment_text *add(const pw_layout *layout, const pw_segment_text *found)
+/* Adds the text of a layout, without an address if it is too long or there is no room. Of an entry without an address
+ * the text, which takes long to make, is only made again once there is room. Returns the layout's entry. */
+static const pw_segment_text *add(const pw_layout *layout)
 {
+    PW_HOLD(&board.lock);
     int n = atomic_load_explicit(&board.n, memory_order_relaxed);
-    char *block = found && n < PW_BOARD_TEXTS ? take(found->bytes) : NULL, *text;
+    const pw_segment_text *found = find(layout->hash);
+    bool is_there = found && found->address;
+    char *block = found && !is_there && n < PW_BOARD_TEXTS ? take(found->bytes) : NULL, *text;
     size_t bytes;
 
-    if (n == PW_BOARD_TEXTS || (found && !block))
+    if (is_there || n == PW_BOARD_TEXTS || (found && !block))
         return found;
     text = pw_layout_text(layout);
     if (found && !text) {
@@ -70,12 +74,8 @@ bool pw_board_put(const pw_layout *layout, pw_segment_text *out)
     if (!pw_segment_own_header())
         return false;
     found = find(layout->hash);
-    if (!found || !found->address) {
-        pthread_mutex_lock(&board.lock);
-        found = find(layout->hash);
-        found = found && found->address ? found : add(layout, found);
-        pthread_mutex_unlock(&board.lock);
-    }
+    if (!found || !found->address)
+        found = add(layout);
     if (found)
         *out = *found;
     return found && found->address;

@@ -401,6 +401,7 @@ static bool prepare(char *base, size_t bytes)
 
 static bool add(region r)
 {
+    PW_HOLD(&lazy.lock);
     int n = atomic_load_explicit(&lazy.nregions, memory_order_relaxed);
 
     r.blocks = n < REGIONS ? calloc(r.count, sizeof *r.blocks) : NULL;
@@ -419,14 +420,8 @@ char *pw_lazy_map(uint32_t shift, uint32_t count)
     char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page() && is_free()
                      ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT, PROT_NONE)
                      : NULL;
-    bool added;
 
-    if (!base)
-        return NULL;
-    pthread_mutex_lock(&lazy.lock);
-    added = prepare(base, bytes) && add((region){.base = base, .shift = shift, .count = count});
-    pthread_mutex_unlock(&lazy.lock);
-    if (added)
+    if (!base || (prepare(base, bytes) && add((region){.base = base, .shift = shift, .count = count})))
         return base;
     munmap(base, bytes);
     return NULL;

@@ -220,14 +220,16 @@ void *pw_peer_commons(pid_t pid, size_t bytes)
     return memory;
 }
 
-/* The lock must be held. */
-static mapped *add_mapped(peer *p, const pw_segment_piece *piece)
+/* Maps the piece that has these bytes, unless another thread was faster. */
+static mapped *add_mapped(peer *p, const pw_segment_piece *piece, uint64_t address, uint64_t bytes)
 {
+    PW_HOLD(&peers.lock);
     int n = atomic_load_explicit(&p->nmapped, memory_order_relaxed), fd;
-    mapped *m = &p->mapped[n];
+    mapped *m = find_mapped(p, address, bytes);
 
-    if (n == PW_SEGMENT_PIECES)
-        return NULL;
+    if (m || n == PW_SEGMENT_PIECES)
+        return m;
+    m = &p->mapped[n];
     m->piece = *piece;
     fd = open_file(p);
     if (fd >= 0) {
@@ -246,12 +248,7 @@ static mapped *mapped_with(peer *p, uint64_t address, uint64_t bytes)
 
     if (m || !pw_segment_find(p->header, (uint64_t)p->file.st_size, address, bytes, &piece))
         return m;
-    pthread_mutex_lock(&peers.lock);
-    m = find_mapped(p, address, bytes);
-    if (!m)
-        m = add_mapped(p, &piece);
-    pthread_mutex_unlock(&peers.lock);
-    return m;
+    return add_mapped(p, &piece, address, bytes);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "runtime/engine/memory/source.h"
 #include "runtime/exchange/commons.h"
@@ -353,11 +354,13 @@ static piece *piece_with_room(uint32_t shift, bool lazy)
     return NULL;
 }
 
-/* The lock must be held. */
 static char *take_free(uint32_t shift, bool lazy)
 {
+    PW_HOLD(&segment.lock);
     piece *p = piece_with_room(shift, lazy);
 
+    if (!has_file())
+        return NULL;
     if (!p && add_blocks(shift, lazy))
         p = piece_with_room(shift, lazy);
     return p ? p->base + ((uint64_t)p->free[--p->nfree] << shift) : NULL;
@@ -377,14 +380,9 @@ static void put_free(piece *p, char *block)
 
 static char *take(uint32_t shift, bool lazy)
 {
-    char *block;
+    bool is_size = shift >= PW_SEGMENT_FIRST_SHIFT && shift <= PW_SEGMENT_LAST_SHIFT;
 
-    if (!header() || shift < PW_SEGMENT_FIRST_SHIFT || shift > PW_SEGMENT_LAST_SHIFT)
-        return NULL;
-    pthread_mutex_lock(&segment.lock);
-    block = has_file() ? take_free(shift, lazy) : NULL;
-    pthread_mutex_unlock(&segment.lock);
-    return block;
+    return header() && is_size ? take_free(shift, lazy) : NULL;
 }
 
 void *pw_segment_take_stand_in(size_t bytes)
