@@ -75,17 +75,16 @@ pw_status pw_rma_open(const pw_message *m, int64_t brought, pw_rma_op **out)
 
 void pw_rma_track(pw_rma_op *op, MPI_Win win, int target)
 {
-    op_list *list;
+    uint64_t key = pw_win_key(win);
+    op_list *list = list_of(key);
+    PW_HOLD(&list->lock);
 
-    op->win = pw_win_key(win);
+    op->win = key;
     op->target = target;
-    list = list_of(op->win);
-    pthread_mutex_lock(&list->lock);
     op->serial = ++list->serial;
     op->next = list->first;
     list->first = op;
     atomic_fetch_add_explicit(&pw_rma_live, 1, memory_order_relaxed);
-    pthread_mutex_unlock(&list->lock);
 }
 
 /* Unpacks an operation that MPI has completed, and frees it. */

@@ -206,10 +206,7 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     d->pending = p;
     d->out = out;
     d->next = NULL;
-    if (queue.first)
-        queue.last->next = d;
-    else
-        queue.first = d;
+    *(queue.first ? &queue.last->next : &queue.first) = d;
     queue.last = d;
     if (!queue.gathered)
         queue.gathered = d;

@@ -5,9 +5,8 @@
  */
 #include "runtime/mpi/requests/loopback.h"
 
+#include "base/lock.h"
 #include "runtime/engine/memory/pool.h"
-
-#include <pthread.h>
 
 enum { CHANNELS = 512, LOST = 64 };
 
@@ -140,16 +139,15 @@ void pw_loopback_lose(MPI_Comm comm)
 
 void pw_loopback_forget(MPI_Comm comm)
 {
+    PW_HOLD(&table.lock);
     int kept = 0;
 
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
-    pthread_mutex_lock(&table.lock);
     clear_all_of(comm);
     for (int i = 0; i < table.nlost; i++)
         if (table.lost[i] != comm)
             table.lost[kept++] = table.lost[i];
     table.nlost = kept;
-    pthread_mutex_unlock(&table.lock);
 }
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
@@ -179,10 +177,15 @@ static channel *channel_of(MPI_Comm comm, int tag)
     return c;
 }
 
-static void post(pw_loopback_receive *r, MPI_Comm comm, int tag)
+void pw_loopback_post(pw_loopback_receive *r, MPI_Comm comm, int tag)
 {
-    channel *c = channel_of(comm, tag);
+    PW_HOLD(&table.lock);
+    channel *c;
 
+    if (r->channel) /* it was started, and did not complete */
+        lose(comm);
+    r->channel = NULL;
+    c = channel_of(comm, tag);
     if (!c)
         return;
     if (c->waiting > 0) {
@@ -191,21 +194,8 @@ static void post(pw_loopback_receive *r, MPI_Comm comm, int tag)
     }
     r->channel = c;
     r->next = NULL;
-    if (c->first)
-        c->last->next = r;
-    else
-        c->first = r;
+    *(c->first ? &c->last->next : &c->first) = r;
     c->last = r;
-}
-
-void pw_loopback_post(pw_loopback_receive *r, MPI_Comm comm, int tag)
-{
-    pthread_mutex_lock(&table.lock);
-    if (r->channel) /* it was started, and did not complete */
-        lose(comm);
-    r->channel = NULL;
-    post(r, comm, tag);
-    pthread_mutex_unlock(&table.lock);
 }
 
 void pw_loopback_end(pw_loopback_receive *r, bool well)
@@ -271,8 +261,9 @@ static pw_loopback_receive *pop(channel *c)
     return r;
 }
 
-static pw_loopback_move *send(MPI_Comm comm, int tag, const pw_message *out)
+pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out)
 {
+    PW_HOLD(&table.lock);
     channel *c = channel_of(comm, tag);
     pw_loopback_receive *r;
 
@@ -293,16 +284,6 @@ static pw_loopback_move *send(MPI_Comm comm, int tag, const pw_message *out)
         r->channel = c;
     }
     return r->move;
-}
-
-pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out)
-{
-    pw_loopback_move *m;
-
-    pthread_mutex_lock(&table.lock);
-    m = send(comm, tag, out);
-    pthread_mutex_unlock(&table.lock);
-    return m;
 }
 
 pw_status pw_loopback_finish(pw_loopback_move *m)

@@ -6,17 +6,16 @@
  * Each sweep tests all orphans that are receives, since the program may be about to learn that their message has come.
  * It tests a few in turn of the orphans that only hold memory.
  */
+#include "base/lock.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/kept.h"
 #include "runtime/mpi/requests/pending.h"
-
-#include <pthread.h>
 
 enum { FEW = 8 };
 
 typedef struct queue {
     pw_pending *first, *last;
-    int n;
+    _Atomic int n;
 } queue;
 
 /* The singleton. A thread holds `sweeping` through calls of MPI; a thread that finds it taken leaves the work to the
@@ -38,39 +37,24 @@ static queue *queue_of(const pw_pending *p)
 
 static void push(queue *q, pw_pending *p)
 {
-    pthread_mutex_lock(&orphans.lock);
+    PW_HOLD(&orphans.lock);
+
     p->next_orphan = NULL;
-    if (q->first)
-        q->last->next_orphan = p;
-    else
-        q->first = p;
+    *(q->first ? &q->last->next_orphan : &q->first) = p;
     q->last = p;
     q->n++;
-    pthread_mutex_unlock(&orphans.lock);
 }
 
 static pw_pending *pop(queue *q)
 {
-    pw_pending *p;
+    PW_HOLD(&orphans.lock);
+    pw_pending *p = q->first;
 
-    pthread_mutex_lock(&orphans.lock);
-    p = q->first;
     if (p) {
         q->first = p->next_orphan;
         q->n--;
     }
-    pthread_mutex_unlock(&orphans.lock);
     return p;
-}
-
-static int length(queue *q)
-{
-    int n;
-
-    pthread_mutex_lock(&orphans.lock);
-    n = q->n;
-    pthread_mutex_unlock(&orphans.lock);
-    return n;
 }
 
 void pw_pending_orphan(pw_pending *p)
@@ -144,8 +128,8 @@ static void sweep_both(bool wait, MPI_Comm comm)
 {
     if (!begin_sweep(wait))
         return;
-    sweep(&orphans.owing, length(&orphans.owing), wait, comm);
-    sweep(&orphans.holding, wait ? length(&orphans.holding) : FEW, wait, comm);
+    sweep(&orphans.owing, orphans.owing.n, wait, comm);
+    sweep(&orphans.holding, wait ? orphans.holding.n : FEW, wait, comm);
     end_sweep();
 }
 
