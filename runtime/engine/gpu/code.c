@@ -188,10 +188,11 @@ static void say_origin(const pw_gpu *gpu, const pw_kernel *kernel)
            kernel->origin == PW_ORIGIN_COMPILED ? "compiled" : "from the disk cache");
 }
 
-static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *code, int n)
+static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *code)
 {
+    size_t n = kernel == gpu->code->tier0_kernel ? PW_GPU_TIER0_KERNELS : 1;
     pw_gpu_module *m = calloc(1, sizeof *m);
-    pw_gpu_functions *functions = calloc((size_t)n, sizeof *functions);
+    pw_gpu_functions *functions = calloc(n, sizeof *functions);
     pw_status status = PW_ERR_NOMEM;
 
     if (!m || !functions) {
@@ -214,7 +215,7 @@ static pw_gpu_module *load(pw_gpu *gpu, const pw_kernel *kernel, const pw_blob *
     return m;
 }
 
-static const pw_gpu_functions *functions_of(pw_gpu *gpu, pw_kernel *kernel, int n)
+const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel)
 {
     PW_HOLD(&gpu->lock);
     const pw_blob *code = kernel ? atomic_load_explicit(&kernel->code, memory_order_acquire) : NULL;
@@ -225,25 +226,17 @@ static const pw_gpu_functions *functions_of(pw_gpu *gpu, pw_kernel *kernel, int 
     for (m = gpu->modules; m && !pw_hash_equal(m->key, kernel->key);)
         m = m->next;
     if (!m)
-        m = load(gpu, kernel, code, n);
+        m = load(gpu, kernel, code);
     return m && m->module ? m->functions : NULL;
 }
 
-const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel)
+const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu, bool now)
 {
-    return functions_of(gpu, kernel, 1);
-}
+    pw_kernel *kernel = gpu->code ? gpu->code->tier0_kernel : NULL;
 
-const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu)
-{
-    return functions_of(gpu, gpu->code ? gpu->code->tier0_kernel : NULL, PW_GPU_TIER0_KERNELS);
-}
-
-const pw_gpu_functions *pw_gpu_tier0_wait(pw_gpu *gpu)
-{
-    if (gpu->code && gpu->code->tier0_kernel)
-        pw_cache_get(gpu->code->cache, gpu->code->tier0_kernel, PW_WANT_COMPILE);
-    return pw_gpu_tier0_functions(gpu);
+    if (now && kernel)
+        pw_cache_get(gpu->code->cache, kernel, PW_WANT_COMPILE);
+    return pw_gpu_functions_of(gpu, kernel);
 }
 
 const pw_gpu_functions *pw_gpu_fused_functions(pw_gpu *gpu)
@@ -257,7 +250,7 @@ const pw_gpu_functions *pw_gpu_fused_functions(pw_gpu *gpu)
         pw_cache_get(gpu->code->cache, kernel, PW_WANT_COMPILE);
     else if (!atomic_load_explicit(&kernel->code, memory_order_acquire))
         pw_cache_request(gpu->code->cache, kernel, PW_WANT_COMPILE);
-    f = functions_of(gpu, kernel, 1);
+    f = pw_gpu_functions_of(gpu, kernel);
     if (f)
         atomic_store_explicit(&gpu->fused, f, memory_order_release);
     return f;

@@ -35,12 +35,11 @@ void pw_gpu_stop(void);
 void pw_gpu_code_close(void);
 
 /* Returns the functions of a kernel in this context, which must be current, and loads the module at first use. NULL:
- * the kernel is not ready, or the driver refuses it (which is logged once). */
+ * there is no kernel, it is not ready, or the driver refuses it (which is logged once). */
 const pw_gpu_functions *pw_gpu_functions_of(pw_gpu *gpu, pw_kernel *kernel);
-/* Returns the functions of tier 0, an array of PW_GPU_TIER0_KERNELS. NULL: they are not ready. */
-const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu);
-/* Returns the functions of tier 0 and compiles them in this call if they are not ready. NULL: that failed. */
-const pw_gpu_functions *pw_gpu_tier0_wait(pw_gpu *gpu);
+/* Returns the functions of tier 0, an array of PW_GPU_TIER0_KERNELS. With `now` this call compiles them if they are not
+ * ready. NULL: they are not ready, or that failed. */
+const pw_gpu_functions *pw_gpu_tier0_functions(pw_gpu *gpu, bool now);
 
 /* Returns the functions for fused moves. NULL: they are not ready, and this call has asked the worker thread for them.
  * In sync mode this call compiles them. */

@@ -152,14 +152,14 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
     if (own)
         return launch_own(lane, l->plan, own, p);
     if (reachable && l->tier0_launches > 0)
-        tier0 = pw_gpu_tier0_functions(lane->gpu);
+        tier0 = pw_gpu_tier0_functions(lane->gpu, false);
     if (!tier0 && reachable && (is_patient(lane) || pw_gpu_copies_calls(p->nest, p->move->n) > MAX_COPIES)) {
         if (l->plan)
             own = pw_gpu_layout_functions(p->bound, p->bytes, true);
         if (own)
             return launch_own(lane, l->plan, own, p);
         if (l->tier0_launches > 0)
-            tier0 = pw_gpu_tier0_wait(lane->gpu);
+            tier0 = pw_gpu_tier0_functions(lane->gpu, true);
     }
     if (tier0)
         return move_by_tier0(lane, l, tier0, p);

@@ -83,7 +83,7 @@ static bool has_kernels(pw_gpu *gpu, pw_layout *layout, int64_t bytes)
         return false;
     if (l->plan && pw_gpu_layout_functions(b, bytes, false))
         return true;
-    return l->tier0_launches > 0 && l->tier0_launches <= MAX_LAUNCHES && pw_gpu_tier0_functions(gpu);
+    return l->tier0_launches > 0 && l->tier0_launches <= MAX_LAUNCHES && pw_gpu_tier0_functions(gpu, false);
 }
 
 /* Whether one launch can do the transfer now. Otherwise the bytes have been counted towards the kernel. */
