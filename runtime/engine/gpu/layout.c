@@ -65,21 +65,13 @@ static void lay_out(void *arg, const pw_table *t)
 static pw_status copy_tables(pw_gpu_bound *b, const pw_nest *nest, int64_t bytes)
 {
     pw_gpu_block *pinned = NULL;
-    pw_gpu_lane *lane = NULL;
     pw_status status = pw_gpu_take(b->gpu, PW_GPU_PINNED_MEMORY, bytes, &pinned);
 
-    if (status == PW_OK)
-        status = pw_gpu_lane_take(b->gpu, &lane);
     if (status == PW_OK) {
         upload u = {.addresses = b->table_addresses, .to = b->tables->device, .image = pinned->host};
 
         each_table(nest, lay_out, &u);
-        status =
-            pw_cu_check(pw_cu.copy(b->tables->device, pinned->device, (size_t)bytes, lane->stream), "cuMemcpyAsync");
-        lane->flagged = false;
-        if (status == PW_OK)
-            status = pw_gpu_lane_wait(lane);
-        pw_gpu_lane_give(lane);
+        status = pw_gpu_copy(b->gpu, b->tables->device, pinned->device, bytes);
     }
     pw_gpu_give(b->gpu, pinned);
     return status;

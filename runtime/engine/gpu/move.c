@@ -168,12 +168,6 @@ static pw_status move_piece(pw_gpu_lane *lane, const pw_gpu_layout *l, const pie
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
-{
-    lane->flagged = false;
-    return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
-}
-
 bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
 {
     const pw_gpu_call call = {

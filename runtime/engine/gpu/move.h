@@ -31,11 +31,8 @@ typedef struct pw_gpu_move {
 
 /* Puts a move of objects of a buffer that has a layout into the lane's stream. The context must be current. */
 pw_status pw_gpu_move_objects(pw_gpu_lane *lane, const pw_buffer *b, const pw_gpu_move *m);
-/* Puts a copy of `bytes` contiguous bytes into the lane's stream; the driver knows both addresses. */
-pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
-
-/* Does the same by a launch that sets the lane's flag; kernels must reach both addresses. False: there is no kernel
- * yet, and nothing is put there. */
+/* Does what pw_gpu_move_bytes does by a launch that sets the lane's flag; kernels must reach both addresses. False:
+ * there is no kernel yet, and nothing is put there. */
 bool pw_gpu_launch_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
 
 /* Launches gathered moves, the last work in the stream, as one. `flagged`: the launch sets the lane's flag, if there is

@@ -348,6 +348,30 @@ pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun)
     return begun;
 }
 
+pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    lane->flagged = false;
+    return pw_cu_check(pw_cu.copy(to, from, (size_t)bytes, lane->stream), "cuMemcpyAsync");
+}
+
+pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
+{
+    PW_GPU_SCOPE(scope);
+    pw_gpu_lane *lane;
+    pw_status status;
+
+    if (atomic_load_explicit(&gpu->lost, memory_order_relaxed) || pw_gpu_enter(gpu, &scope) != PW_OK)
+        return pw_gpu_judge(gpu, PW_ERR_IO);
+    status = pw_gpu_lane_take(gpu, &lane);
+    if (status == PW_OK) {
+        status = pw_gpu_move_bytes(lane, to, from, bytes);
+        if (status == PW_OK)
+            status = pw_gpu_lane_wait(lane);
+        pw_gpu_lane_give(lane);
+    }
+    return pw_gpu_judge(gpu, status);
+}
+
 /* ---- the pool --------------------------------------------------------------------------------------------------- */
 
 pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out)

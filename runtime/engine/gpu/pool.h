@@ -98,6 +98,11 @@ pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);
  * must end before its memory is given back. */
 pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun);
 
+/* Puts a copy of `bytes` contiguous bytes into the lane's stream; the driver knows both addresses. */
+pw_status pw_gpu_move_bytes(pw_gpu_lane *lane, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
+/* Copies so in the context of `gpu`, and waits. */
+pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
+
 /* ---- signal.c -------------------------------------------------------------------------------------------------- */
 
 /* Signals: words that other processes watch (runtime/engine/memory/source.h), which kernels write when they are done.

@@ -266,21 +266,3 @@ bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes)
 
     return l && l->odd;
 }
-
-pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
-{
-    PW_GPU_SCOPE(scope);
-    pw_gpu_lane *lane;
-    pw_status status;
-
-    if (is_lost(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
-        return pw_gpu_judge(gpu, PW_ERR_IO);
-    status = pw_gpu_lane_take(gpu, &lane);
-    if (status == PW_OK) {
-        status = pw_gpu_move_bytes(lane, to, from, bytes);
-        if (status == PW_OK)
-            status = pw_gpu_lane_wait(lane);
-        pw_gpu_lane_give(lane);
-    }
-    return pw_gpu_judge(gpu, status);
-}

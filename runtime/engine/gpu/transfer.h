@@ -58,9 +58,6 @@ pw_status pw_gpu_carry_out(const pw_gpu_order *order);
  * pieces have odd lengths, which kernels write slowly to host memory. */
 bool pw_gpu_is_odd(pw_layout *layout, int64_t bytes);
 
-/* Copies `bytes` bytes in the context of `gpu`, and waits. The driver knows both addresses. */
-pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes);
-
 static inline pw_gpu_packed pw_gpu_packed_in(const pw_gpu_block *block)
 {
     return (pw_gpu_packed){.host = block->host, .device = block->device};
