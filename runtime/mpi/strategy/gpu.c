@@ -32,12 +32,6 @@ static pw_gpu_packed packed_of(const pw_staging *s)
                             (char *)s->data - base_of(block));
 }
 
-/* Blocks of a collective, of which any number of processes may read some. */
-static bool is_of_many(const pw_staging *s)
-{
-    return s->kind == PW_CALL_COLLECTIVE || s->kind == PW_CALL_NEIGHBOUR;
-}
-
 static pw_gpu_memory memory_of(const pw_staging *s)
 {
     pw_gpu_memory memory = (pw_gpu_memory)s->strategy->memory;
@@ -90,7 +84,7 @@ static bool is_in_host_memory(const pw_staging *s)
 
 static bool is_awaited(const pw_staging *s)
 {
-    return (s->once && !is_of_many(s)) || s->awaited;
+    return (s->once && !pw_call_is_collective(s->kind)) || s->awaited;
 }
 
 /* Records the message before MPI gets it, so before another process reads it, which it may do late if the sender waits
@@ -195,8 +189,9 @@ static void gpu_expect(pw_staging *s)
         pw_inbound_expect_again(s->inbound);
     } else if (may_be_read && is_in_host_memory(s)) {
         order = order_of(s, PW_UNPACK, s->buffer.bytes);
-        order.in_call = is_of_many(s) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
-        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, is_of_many(s), &taker, &order, sizeof order);
+        order.in_call = pw_call_is_collective(s->kind) && pw_gpu_foreign_gathers() == PW_GATHER_BLOCKS;
+        s->inbound = pw_inbound_expect_by(s->data, s->buffer.bytes, pw_call_is_collective(s->kind), &taker, &order,
+                                          sizeof order);
     }
 }
 
@@ -264,7 +259,7 @@ static void gpu_give(pw_staging *s)
 {
     pw_inbound_forget(s->inbound);
     s->inbound = NULL;
-    if (is_of_many(s)) {
+    if (pw_call_is_collective(s->kind)) {
         pw_inbound_forget_blocks(s->data, s->buffer.bytes);
         pw_late_await_parts(s->data, s->buffer.bytes);
     }

@@ -28,18 +28,13 @@ static pw_pool_side side_of(const pw_staging *s)
     return s->role == PW_RECV || s->kind == PW_CALL_IO ? PW_POOL_OWN : PW_POOL_OUTBOUND;
 }
 
-static bool is_collective(const pw_staging *s)
-{
-    return s->kind == PW_CALL_COLLECTIVE || s->kind == PW_CALL_NEIGHBOUR;
-}
-
 /* MPI may read again what a collective has received, so such a message is unpacked after the call. */
 static pw_status packed_take(pw_staging *s)
 {
     s->data = pw_pool_take_from(side_of(s), s->buffer.bytes);
     if (!s->data)
         return PW_ERR_NOMEM;
-    if (is_collective(s) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
+    if (pw_call_is_collective(s->kind) && s->role != PW_SEND && s->buffer.bytes >= PW_LEAST_READ)
         s->inbound = pw_inbound_expect(s->data, s->buffer.bytes, NULL, NULL);
     return PW_OK;
 }
@@ -79,7 +74,7 @@ static int64_t in_place(pw_staging *s)
 {
     int64_t bytes = 0;
 
-    if (s->inbound && !is_collective(s))
+    if (s->inbound && !pw_call_is_collective(s->kind))
         bytes = pw_inbound_in_place(s->inbound, &s->ahead_ns);
     if (bytes > 0)
         atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);

@@ -37,20 +37,15 @@ bool pw_split_is_possible(const pw_message *m)
     return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->kind != PW_CALL_IO;
 }
 
-static bool is_collective(const pw_message *m)
-{
-    return m->kind == PW_CALL_COLLECTIVE || m->kind == PW_CALL_NEIGHBOUR;
-}
-
 /* In a collective, a rank passes on to others what it has received. */
 static bool sends(const pw_message *m)
 {
-    return m->role != PW_RECV || is_collective(m);
+    return m->role != PW_RECV || pw_call_is_collective(m->kind);
 }
 
 static bool receives(const pw_message *m)
 {
-    return m->role != PW_SEND || is_collective(m);
+    return m->role != PW_SEND || pw_call_is_collective(m->kind);
 }
 
 /* The target of a one-sided operation is never staged. */

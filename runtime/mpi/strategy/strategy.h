@@ -47,6 +47,13 @@ typedef struct pw_message {
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
 } pw_message;
 
+/* Whether a call is a collective: it has many blocks, which any number of processes may read, and MPI may read again
+ * what it has received. */
+static inline bool pw_call_is_collective(pw_call_kind kind)
+{
+    return kind == PW_CALL_COLLECTIVE || kind == PW_CALL_NEIGHBOUR;
+}
+
 /* The channel between this process and rank `peer` of a communicator (pw_message.channel): odd for what leaves, even
  * for what arrives. */
 static inline uint64_t pw_message_channel(MPI_Comm comm, int peer, pw_role role)
