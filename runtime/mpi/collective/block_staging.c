@@ -5,6 +5,7 @@
 #include "runtime/mpi/collective/block_staging.h"
 
 #include "runtime/engine/memory/pool.h"
+#include "runtime/engine/move/move.h"
 #include "runtime/exchange/late.h"
 
 pw_status pw_block_staging_open(pw_block_staging *b, pw_side *side)
@@ -34,27 +35,14 @@ static bool begin(pw_run *run, unsigned use)
                               : pw_staging_begin_unpack(&run->part, run->part.buffer.bytes);
 }
 
-/* A layout: the run is in host memory, among others in the memory of a GPU. */
-static void move_by_cpu(const pw_staging *part, unsigned use)
-{
-    char *user = (char *)part->buffer.base + part->buffer.offset;
-
-    if (part->buffer.layout && use == PW_USE_READ)
-        pw_layout_pack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
-    else if (part->buffer.layout)
-        pw_layout_unpack(part->buffer.layout, part->buffer.base, part->buffer.count, part->data);
-    else if (use == PW_USE_READ)
-        memcpy(part->data, user, (size_t)part->buffer.bytes);
-    else
-        memcpy(user, part->data, (size_t)part->buffer.bytes);
-}
-
 static pw_status move(pw_run *run, unsigned use)
 {
+    const pw_buffer *user = &run->part.buffer;
+    const pw_buffer dense = {.base = run->part.data, .count = 1, .bytes = user->bytes};
+
     if (!run->by_cpu)
-        return use == PW_USE_READ ? pw_staging_pack(&run->part) : pw_staging_unpack(&run->part, run->part.buffer.bytes);
-    move_by_cpu(&run->part, use);
-    return PW_OK;
+        return use == PW_USE_READ ? pw_staging_pack(&run->part) : pw_staging_unpack(&run->part, user->bytes);
+    return use == PW_USE_READ ? pw_move_now(user, &dense, NULL) : pw_move_now(&dense, user, NULL);
 }
 
 static pw_status move_operand(pw_block_staging *b, unsigned use)
