@@ -21,15 +21,10 @@ static struct {
     pw_segment_text texts[PW_BOARD_TEXTS];
 } board = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool is_of(const pw_segment_text *t, pw_hash hash)
-{
-    return t->hash_lo == hash.lo && t->hash_hi == hash.hi;
-}
-
 static const pw_segment_text *find(pw_hash hash)
 {
     for (int i = atomic_load_explicit(&board.n, memory_order_acquire); i-- > 0;)
-        if (is_of(&board.texts[i], hash))
+        if (pw_hash_equal(board.texts[i].hash, hash))
             return &board.texts[i];
     return NULL;
 }
@@ -61,7 +56,7 @@ static const pw_segment_text *add(const pw_layout *layout)
     block = block ? block : take(bytes);
     if (block)
         memcpy(block, text, bytes);
-    board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash.lo, layout->hash.hi};
+    board.texts[n] = (pw_segment_text){(uintptr_t)block, bytes, layout->hash};
     atomic_store_explicit(&board.n, n + 1, memory_order_release);
     free(text);
     return &board.texts[n];
@@ -93,7 +88,7 @@ static pw_layout *read_text(pid_t pid, const pw_segment_text *t, pw_layout_engin
     pw_layout *layout = text ? pw_layout_of_text(engine, text) : NULL;
 
     free(text);
-    if (layout && is_of(t, layout->hash) && layout->size > 0)
+    if (layout && pw_hash_equal(t->hash, layout->hash) && layout->size > 0)
         return layout;
     pw_layout_unref(layout);
     pw_log(PW_LOG_DEBUG, "cannot read a layout of process %d", (int)pid);
@@ -102,7 +97,7 @@ static pw_layout *read_text(pid_t pid, const pw_segment_text *t, pw_layout_engin
 
 pw_layout *pw_board_get(pid_t pid, const pw_segment_text *text, pw_layout_engine *engine)
 {
-    pw_layout *layout = pw_layout_known(engine, (pw_hash){.lo = text->hash_lo, .hi = text->hash_hi});
+    pw_layout *layout = pw_layout_known(engine, text->hash);
 
     return layout ? layout : read_text(pid, text, engine);
 }

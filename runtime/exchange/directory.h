@@ -8,6 +8,8 @@
 #ifndef PW_RUNTIME_DIRECTORY_H
 #define PW_RUNTIME_DIRECTORY_H
 
+#include "base/hash.h"
+
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -73,9 +75,9 @@ typedef enum pw_offer_form {
 
 /* A layout as text of the IR, in memory of the owner that is never given back. */
 typedef struct pw_segment_text {
-    uint64_t address;          /* 0: there is none */
-    uint64_t bytes;            /* without an end mark */
-    uint64_t hash_lo, hash_hi; /* of the layout */
+    uint64_t address; /* 0: there is none */
+    uint64_t bytes;   /* without an end mark */
+    pw_hash hash;     /* of the layout */
 } pw_segment_text;
 
 /* An offer: a message that others may read. Each block has one; those of a piece lie behind its blocks, in the same

@@ -50,7 +50,7 @@ typedef struct scenery {
 /* A text that is like another one but for what is wrong with it. */
 static pw_segment_text broken(pw_segment_text t, int what)
 {
-    t.hash_lo += what == FALSE_HASH;
+    t.hash.lo += what == FALSE_HASH;
     t.address += what == ELSEWHERE ? (uint64_t)1 << 40 : 0;
     t.bytes -= what == CUT ? 3 : 0;
     if (what == EMPTY || what == LONG)

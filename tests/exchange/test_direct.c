@@ -81,7 +81,7 @@ static void spoil(int number, order what)
     else if (what == SPOIL_MEMORY)
         atomic_store(&r->memory, 16 * PAGE);
     else if (what == SPOIL_TEXT)
-        r->text.address = 16 * PAGE, r->text.hash_lo++;
+        r->text.address = 16 * PAGE, r->text.hash.lo++;
     else
         atomic_store(&r->bytes, UINT64_MAX);
 }
