@@ -5,10 +5,10 @@
  */
 #include "runtime/engine/gpu/driver.h"
 
+#include "base/lock.h"
 #include "base/log.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 pw_cu_calls pw_cu;
@@ -35,19 +35,20 @@ static bool find_calls(void *lib)
     return true;
 }
 
+/* The program may have loaded the driver since the last look. */
+static bool look(void)
+{
+    PW_HOLD(&lock);
+    void *lib = found ? NULL : dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+
+    if (lib)
+        atomic_store_explicit(&found, find_calls(lib), memory_order_release);
+    return found;
+}
+
 bool pw_cu_find(void)
 {
-    void *lib;
-
-    if (atomic_load_explicit(&found, memory_order_acquire))
-        return true;
-    pthread_mutex_lock(&lock);
-    if (!atomic_load_explicit(&found, memory_order_relaxed)) {
-        lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
-        atomic_store_explicit(&found, lib && find_calls(lib), memory_order_release);
-    }
-    pthread_mutex_unlock(&lock);
-    return atomic_load_explicit(&found, memory_order_acquire);
+    return atomic_load_explicit(&found, memory_order_acquire) || look();
 }
 
 bool pw_cu_sleeps(void)

@@ -37,14 +37,15 @@ static bool is_ready(void)
     return communicators.keyval != MPI_KEYVAL_INVALID;
 }
 
-/* Remembers a communicator. NULL: it could not. The caller holds the lock. */
-static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
+/* Remembers a communicator, unless another thread was faster. NULL: it could not. */
+static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *known)
 {
+    PW_HOLD(&communicators.learning);
     uint64_t key = pw_communicator_key(comm);
     pw_communicator *kept = pw_handle_table_find(&pw_communicators, key);
 
-    if (kept)
-        return kept; /* another thread has remembered it meanwhile */
+    if (kept || !is_ready())
+        return kept;
     kept = aligned_alloc(_Alignof(pw_communicator), sizeof *kept);
     if (!kept)
         return NULL;
@@ -55,13 +56,6 @@ static const pw_communicator *keep(MPI_Comm comm, const pw_communicator *known)
     }
     /* If it cannot be inserted, MPI frees it with the attribute. */
     return pw_handle_table_insert(&pw_communicators, key, kept) == PW_OK ? kept : NULL;
-}
-
-static const pw_communicator *remember(MPI_Comm comm, const pw_communicator *known)
-{
-    PW_HOLD(&communicators.learning);
-
-    return is_ready() ? keep(comm, known) : NULL;
 }
 
 /* Asks MPI. Returns an error code of MPI, which has then called the error handler. */
