@@ -9,14 +9,6 @@
 
 #include <stddef.h>
 
-bool pw_is_refusal(int rc)
-{
-    int class = MPI_SUCCESS;
-
-    PMPI_Error_class(rc, &class);
-    return class == MPI_ERR_REQUEST || class == MPI_ERR_ARG || class == MPI_ERR_COUNT;
-}
-
 bool pw_is_over(pw_pending *p, MPI_Request left)
 {
     MPI_Status status;

@@ -21,6 +21,15 @@ static bool went_well(const MPI_Status *status, int rc)
     return rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS;
 }
 
+/* Returns whether an error code says that MPI has refused the arguments, and done nothing else. */
+static bool is_refusal(int rc)
+{
+    int class = MPI_SUCCESS;
+
+    PMPI_Error_class(rc, &class);
+    return class == MPI_ERR_REQUEST || class == MPI_ERR_ARG || class == MPI_ERR_COUNT;
+}
+
 /* After an error, settles as failed the operations that are over and that MPI has not named. */
 static void settle_unnamed(pw_batch *b, const MPI_Request *requests)
 {
@@ -55,7 +64,7 @@ typedef struct complete_call {
  * request at indices[k]. */
 static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 {
-    bool well = mpi_rc == MPI_SUCCESS, refused = !well && pw_is_refusal(mpi_rc);
+    bool well = mpi_rc == MPI_SUCCESS, refused = !well && is_refusal(mpi_rc);
     int rc = mpi_rc, next = 0, n = c->n == MPI_UNDEFINED || refused ? 0 : c->n;
     MPI_Comm comm = MPI_COMM_NULL;
 

@@ -87,7 +87,4 @@ static inline bool pw_is_persistent(const pw_pending *p)
  */
 bool pw_is_over(pw_pending *p, MPI_Request left);
 
-/* Returns whether an error code says that MPI has refused the arguments, and done nothing else. */
-bool pw_is_refusal(int rc);
-
 #endif

@@ -15,16 +15,11 @@ enum { SELF_EAGER = 1024 };
 /* Both are set once, at start. */
 static bool all_ranks, cuts_elements;
 
-/* Tests have seen 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 cut elements, and 5.0.0 and 5.0.2 not. */
-static bool mpi_cuts_elements(void)
-{
-    return !PW_MPI_IS_OPEN_MPI && pw_version_behind(PW_VERSION_MPICH) < 5000;
-}
-
+/* Tests have seen MPICH 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 cut elements, and 5.0.0 and 5.0.2 not. */
 void pw_split_start(void)
 {
     all_ranks = pw_env_bool(PW_ENV_ALL_RANKS);
-    cuts_elements = mpi_cuts_elements();
+    cuts_elements = !PW_MPI_IS_OPEN_MPI && pw_version_behind(PW_VERSION_MPICH) < 5000;
 }
 
 bool pw_split_is_staged(void)
