@@ -1,7 +1,7 @@
 /*
  * The strategy direct: takes a stand-in, shows the buffer under its number, and waits at the end for whoever reads
- * it. A staging keeps the number of its stand-in, one that arrives its channel. A message that cannot have a stand-in
- * goes by another strategy.
+ * it. The staging of a message that leaves keeps the number of its stand-in. A message that cannot have a stand-in goes
+ * by another strategy.
  */
 #include "runtime/mpi/strategy/direct.h"
 
@@ -41,22 +41,15 @@ int64_t pw_direct_least(void)
     return pw_strategy_is_named(PW_STRATEGY_DIRECT) ? 1 : PW_DIRECT_LEAST;
 }
 
-/* In GPU memory, an MPI that copies short messages itself is known by evidence. */
-static int64_t least(const pw_message *m)
-{
-    return pw_buffer_is_on_device(&m->buffer) ? 1 : pw_direct_least();
-}
-
-static int64_t most(const pw_message *m)
-{
-    return pw_buffer_is_on_device(&m->buffer) ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
-}
-
-/* A message with a channel that is no exchange is one of a call between two processes. */
+/* A message with a channel that is no exchange is one of a call between two processes. In GPU memory, an MPI that
+ * copies short messages itself is known by evidence. */
 static bool has_stand_in(const pw_message *m)
 {
-    return m->channel && (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) &&
-           m->buffer.bytes >= least(m) && m->buffer.bytes <= most(m);
+    bool device = pw_buffer_is_on_device(&m->buffer);
+    int64_t least = device ? 1 : pw_direct_least(), most = device ? PW_SEGMENT_STAND_IN_BYTES : MOST_ON_HOST;
+
+    return m->channel && (m->kind == PW_CALL_BLOCKING || m->kind == PW_CALL_NONBLOCKING) && m->buffer.bytes >= least &&
+           m->buffer.bytes <= most;
 }
 
 /* A receive is staged as by `packed`. It is for messages that `packed` would leave to MPI, which takes them out of
@@ -98,15 +91,9 @@ bool pw_direct_serves(const pw_message *m, unsigned set)
 /* Receives are carried out by this one. */
 static const pw_strategy *const packed = &pw_strategy_packed;
 
-/* A message that leaves keeps the number of its stand-in, one that arrives its channel. */
 static int number_of(const pw_staging *s)
 {
     return (int)(intptr_t)s->own;
-}
-
-static uint64_t channel_of(const pw_staging *s)
-{
-    return (uintptr_t)s->own;
 }
 
 static pw_status take_stand_in(pw_staging *s)
@@ -129,10 +116,7 @@ static pw_status direct_take(pw_staging *s)
 {
     if (s->role == PW_SEND)
         return take_stand_in(s);
-    if (!pw_channel_may(s->channel, s->buffer.bytes))
-        return PW_ERR_NOMEM;
-    s->own = (void *)(uintptr_t)s->channel;
-    return packed->take(s);
+    return pw_channel_may(s->channel, s->buffer.bytes) ? packed->take(s) : PW_ERR_NOMEM;
 }
 
 static pw_status direct_pack(pw_staging *s)
@@ -155,7 +139,7 @@ static pw_status direct_unpack(pw_staging *s, int64_t received)
 {
     int64_t ns;
 
-    pw_channel_note(channel_of(s), s->buffer.bytes, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
+    pw_channel_note(s->channel, s->buffer.bytes, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
     return packed->unpack(s, received);
 }
 
