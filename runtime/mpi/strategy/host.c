@@ -39,13 +39,6 @@ static pw_status packed_take(pw_staging *s)
     return PW_OK;
 }
 
-/* Lets the process that reads a message know of it. */
-static void note_message(const pw_staging *s)
-{
-    if (s->buffer.bytes >= PW_LEAST_READ)
-        pw_segment_note(s->data, (size_t)s->buffer.bytes, PW_OFFER_BLOCK, false);
-}
-
 static pw_status packed_pack(pw_staging *s)
 {
     const pw_buffer *b = &s->buffer;
@@ -54,7 +47,8 @@ static pw_status packed_pack(pw_staging *s)
         pw_outbound_pack(b->layout, b->base, b->count, b->bytes, s->data);
     else
         pw_layout_pack(b->layout, b->base, b->count, s->data);
-    note_message(s);
+    if (b->bytes >= PW_LEAST_READ) /* lets the process that reads the message know of it */
+        pw_segment_note(s->data, (size_t)b->bytes, PW_OFFER_BLOCK, false);
     return PW_OK;
 }
 

@@ -15,12 +15,12 @@
 #include "runtime/mpi/strategy/conditions.h"
 
 #include "base/linkage.h"
+#include "base/lock.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/strategy/direct.h"
 #include "runtime/mpi/types/registry.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,13 +194,11 @@ static bool are_mpis(const generic_ops *ops)
 /* Returns whether these are the callbacks by which the kernels' stand in. Every MPI has one set of them. */
 static bool adopt(const generic_ops *ops)
 {
+    PW_HOLD(&mpi.lock);
+
     if (!is_there()) {
-        pthread_mutex_lock(&mpi.lock);
-        if (!atomic_load_explicit(&mpi.known, memory_order_relaxed)) {
-            mpi.ops = *ops;
-            atomic_store_explicit(&mpi.known, true, memory_order_release);
-        }
-        pthread_mutex_unlock(&mpi.lock);
+        mpi.ops = *ops;
+        atomic_store_explicit(&mpi.known, true, memory_order_release);
     }
     return are_mpis(ops);
 }
