@@ -32,10 +32,7 @@ enum { COUNT_SHIFT = 48 };
 
 static void add(_Atomic uint64_t *sum, double ns)
 {
-    static const double most = 1e12;
-
-    atomic_fetch_add_explicit(sum, (uint64_t)1 << COUNT_SHIFT | (uint64_t)(ns < most ? ns + 0.5 : most),
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(sum, (uint64_t)1 << COUNT_SHIFT | (uint64_t)fmin(ns + 0.5, 1e12), memory_order_relaxed);
 }
 
 static uint64_t count_of(uint64_t sum)
@@ -285,10 +282,8 @@ void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
 
 static int judge(const pw_trial *t, const view *v)
 {
-    int found = PW_TRIAL_USUAL;
+    int found = v->time[v->best] < better * v->time[PW_TRIAL_USUAL] ? v->best : PW_TRIAL_USUAL;
 
-    if (v->time[v->best] < better * v->time[PW_TRIAL_USUAL])
-        found = v->best;
     if (v->time[t->safe] > 0 && v->time[found] > better * v->time[t->safe])
         found = t->safe;
     return found;
