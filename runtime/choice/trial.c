@@ -21,6 +21,8 @@ static const float behind = 1.25F, far_behind = 3;
 /* What a window may lose: the first one what the first 64 rounds may, the second one little, since programs that are
  * measured begin about there, and a later one this part of all rounds until the next window. */
 static const float first_budget = 3.5F, second_budget = 2, part = 0.01F;
+/* What a first use costs more is paid in one window, and what a way is dearer in each: this part of it counts. */
+static const float once = 0.25F;
 /* Rounds are short if they take less: what a way takes when it is first used, a tenth of a millisecond for memory and
  * kernels, would be more than 64 of them may lose. */
 static const float short_ns = 16000;
@@ -157,7 +159,7 @@ static float loss_of(const pw_trial *t, const view *v, int slot)
         return PW_TRIAL_ROUNDS * (v->time[slot] / v->time[v->best] - 1);
     if (s->result > 0 || usual == 0)
         return loss;
-    return (t->guessed > 0 && usual > t->guessed ? loss * t->guessed / usual : loss) + s->first / usual;
+    return (t->guessed > 0 && usual > t->guessed ? loss * t->guessed / usual : loss) + once * s->first / usual;
 }
 
 /* Whether a slot gets its next turn. */
