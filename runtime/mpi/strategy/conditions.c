@@ -57,7 +57,7 @@ bool pw_message_is_one_block(const pw_message *m)
  * the system does not let processes of the node read each other's memory (runtime/exchange/sharing.h). */
 static bool may_be_read(const pw_message *m)
 {
-    return m->buffer.bytes < PW_LEAST_READ || m->kind == PW_CALL_IO || !pw_sharing_is_refused();
+    return m->to || m->buffer.bytes < PW_LEAST_READ || m->kind == PW_CALL_IO || !pw_sharing_is_refused();
 }
 
 static unsigned in_host_memory(const pw_message *m, bool is_countable)
