@@ -228,18 +228,15 @@ void pw_direct_end(int number)
     s->message.objects.bytes = 0;
 }
 
-static void show(const stand_in *s)
+void pw_direct_offer(pw_segment_offer *o, const pw_buffer *b, const pw_segment_exported *exported,
+                     const pw_segment_text *text)
 {
-    const pw_direct_message *m = &s->message;
-    const pw_buffer *b = &m->objects;
-    pw_segment_offer *o = s->offer;
-
-    o->text = b->layout ? s->text : (pw_segment_text){.address = 0};
-    o->exported = m->exported ? *m->exported : (pw_segment_exported){.number = 0};
+    o->text = b->layout ? *text : (pw_segment_text){.address = 0};
+    o->exported = exported ? *exported : (pw_segment_exported){.number = 0};
     atomic_store_explicit(&o->answered, 0, memory_order_relaxed);
     atomic_store_explicit(&o->memory, (uintptr_t)pw_view_origin(b), memory_order_relaxed);
     atomic_store_explicit(&o->count, (uint64_t)(b->layout ? b->count : b->bytes), memory_order_relaxed);
-    pw_segment_note(s->block, (size_t)b->bytes, PW_OFFER_OBJECTS, m->exported);
+    pw_segment_fill(o, (size_t)b->bytes, PW_OFFER_OBJECTS, exported);
 }
 
 static bool pack(void *of, void *to, int64_t bytes)
@@ -266,7 +263,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
     offer = offer_of(number);
     pw_lazy_set(s->block, m->objects.bytes, m->make, m->arg, !offer || !s->proven);
     if (offer)
-        show(s);
+        pw_direct_offer(offer, &m->objects, m->exported, &s->text);
 }
 
 void pw_direct_give(int number)

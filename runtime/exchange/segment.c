@@ -426,16 +426,20 @@ pw_segment_offer *pw_segment_offer_at(const void *data)
     return (const char *)data == p->base + ((uint64_t)number << p->shift) ? &p->offers[number] : NULL;
 }
 
-void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool late)
+void pw_segment_fill(pw_segment_offer *o, size_t bytes, pw_offer_form form, bool late)
 {
-    pw_segment_offer *o = pw_segment_offer_at(data);
-
-    if (!o)
-        return;
     if (atomic_load_explicit(&o->form, memory_order_relaxed) != form)
         atomic_store_explicit(&o->form, form, memory_order_release);
     pw_late_begin(&o->late, late);
     atomic_store_explicit(&o->bytes, bytes, memory_order_release);
+}
+
+void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool late)
+{
+    pw_segment_offer *o = pw_segment_offer_at(data);
+
+    if (o)
+        pw_segment_fill(o, bytes, form, late);
 }
 
 bool pw_segment_give(void *block)

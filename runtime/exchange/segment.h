@@ -58,6 +58,8 @@ pw_segment_offer *pw_segment_offer_at(const void *data);
  * every message in a block of more than 4 KiB: otherwise other processes would use the length of the message before.
  * `late`: others may read it late (late.h). Does nothing where there is no offer. */
 void pw_segment_note(const void *data, size_t bytes, pw_offer_form form, bool late);
+/* Does the same in an offer that the caller has found. */
+void pw_segment_fill(pw_segment_offer *offer, size_t bytes, pw_offer_form form, bool late);
 /* Takes a block back, which no GPU of this process may use any longer. False: the memory is not a block of the segment.
  * In a child of fork, whose copy of a pool may hold blocks of its parent, it does nothing and returns true. */
 bool pw_segment_give(void *block);

@@ -6,6 +6,7 @@
 #include "runtime/exchange/gpu/shown.h"
 
 #include "base/env.h"
+#include "runtime/exchange/board.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/exported.h"
 
@@ -27,9 +28,8 @@ bool pw_gpu_may_show(void)
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-bool pw_gpu_show(int number, const pw_buffer *buffer)
+static bool find(const pw_buffer *buffer, pw_segment_exported *out)
 {
-    shown *s = &table[number];
     const pw_gpu *gpu = buffer->place.gpu;
     PW_GPU_SCOPE(scope);
     pw_cu_ptr lowest;
@@ -38,9 +38,13 @@ bool pw_gpu_show(int number, const pw_buffer *buffer)
     if (!pw_view_bounds(buffer, &lo, &bytes) || !pw_gpu_is_alive(gpu) || pw_gpu_enter(gpu, &scope) != PW_OK)
         return false;
     lowest = pw_cu_address(buffer->base) + (pw_cu_ptr)lo;
-    *s = (shown){.buffer = pw_view_plain(*buffer)};
-    return pw_gpu_export(gpu, lowest, &s->exported) == PW_OK &&
-           pw_segment_exported_has(&s->exported, lowest, (uint64_t)bytes);
+    return pw_gpu_export(gpu, lowest, out) == PW_OK && pw_segment_exported_has(out, lowest, (uint64_t)bytes);
+}
+
+bool pw_gpu_show(int number, const pw_buffer *buffer)
+{
+    table[number] = (shown){.buffer = pw_view_plain(*buffer)};
+    return find(buffer, &table[number].exported);
 }
 
 /* Between the two calls of pw_gpu_show_together: the context whose program this thread has waited for. */
@@ -68,6 +72,18 @@ static pw_status wait_for_program(pw_gpu *gpu)
     if (status == PW_OK && together)
         waited_for = gpu;
     return pw_gpu_judge(gpu, status);
+}
+
+bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer)
+{
+    pw_segment_text text = {.address = 0};
+    pw_segment_exported memory;
+
+    if (!find(buffer, &memory) || (buffer->layout && !pw_board_put(buffer->layout, &text)) ||
+        wait_for_program(buffer->place.gpu) != PW_OK)
+        return false;
+    pw_direct_offer(o, buffer, &memory, &text);
+    return true;
 }
 
 static pw_status pack(shown *s)

@@ -15,9 +15,14 @@
 #define PW_RUNTIME_GPU_SHOWN_H
 
 #include "runtime/engine/gpu/transfer.h"
+#include "runtime/exchange/directory.h"
 
 /* Whether a message of GPU memory may get a stand-in. */
 bool pw_gpu_may_show(void);
+
+/* Offers the buffer to other processes, as by a stand-in of which no MPI knows. False: it does not lie in one
+ * allocation that the driver opens to them, or its layout cannot be told. */
+bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer);
 
 /* Prepares to show the buffer by a stand-in, which must have been taken. False: the buffer does not lie in one
  * allocation that the driver opens to other processes. */
