@@ -22,6 +22,39 @@ bool pw_block_describe(const pw_side *side, int i, pw_message *m)
     return pw_message_find(m);
 }
 
+static void make_of_bytes(pw_side *side, void *buf, int bytes, bool wide, pw_block_argument *memory)
+{
+    MPI_Aint *displs = (MPI_Aint *)memory;
+    MPI_Datatype *types = (MPI_Datatype *)(displs + side->blocks);
+    int *counts = (int *)(types + side->blocks);
+
+    for (int i = 0; i < side->blocks; i++) {
+        counts[i] = bytes;
+        types[i] = MPI_BYTE;
+        if (wide)
+            displs[i] = (MPI_Aint)bytes * i;
+        else
+            ((int *)displs)[i] = bytes * i;
+    }
+    *side = (pw_side){.form = side->form,
+                      .buf = buf,
+                      .count = bytes,
+                      .type = MPI_BYTE,
+                      .counts.at = counts,
+                      .displs = {displs, wide},
+                      .types = types,
+                      .blocks = side->blocks};
+}
+
+void pw_blocks_of_bytes(pw_collective *c, void *from, void *to, int bytes, pw_block_argument *memory)
+{
+    bool wide = c->send.form == PW_SIDE_TYPED && c->family == PW_NEIGHBOUR_ALLTOALL;
+
+    c->way.large = false;
+    make_of_bytes(&c->send, from, bytes, wide, memory);
+    make_of_bytes(&c->recv, to, bytes, wide, memory + c->send.blocks);
+}
+
 void pw_block_take_out(pw_side *side, void *array, int i)
 {
     if (side->counts.at != array) {

@@ -188,6 +188,16 @@ static inline unsigned pw_side_use(const pw_side *side, int i)
  * buffer.offset says where they begin. False: the block is empty, or must be left to MPI. */
 bool pw_block_describe(const pw_side *side, int i, pw_message *m);
 
+/* Memory for what MPI's arrays say of a block. */
+typedef struct pw_block_argument {
+    MPI_Aint displ;
+    MPI_Datatype type;
+    int count;
+} pw_block_argument;
+
+/* Gives an exchange as many blocks as it has of `bytes` bytes, which follow each other. `memory`: for all blocks. */
+void pw_blocks_of_bytes(pw_collective *c, void *from, void *to, int bytes, pw_block_argument *memory);
+
 /* Gives the side a count of 0 for block i, in a copy of its counts in `array`, which has room for an MPI_Count for each
  * block. Only for sides with counts. */
 void pw_block_take_out(pw_side *side, void *array, int i);

@@ -61,19 +61,6 @@ static bool make(pw_topology topology, MPI_Comm *out)
     return rc == MPI_SUCCESS;
 }
 
-/* One block of a byte each. */
-static pw_side side_like(const pw_side *like, unsigned char *buf)
-{
-    static const int counts[BLOCKS] = {1, 1, 1, 1}, displs[BLOCKS] = {0, 1, 2, 3};
-    static const MPI_Count wide_counts[BLOCKS] = {1, 1, 1, 1};
-    static const MPI_Aint wide_displs[BLOCKS] = {0, 1, 2, 3};
-    pw_side side = {.form = like->form, .buf = buf, .count = 1, .type = MPI_BYTE};
-
-    side.counts = (pw_counts){like->counts.wide ? (const void *)wide_counts : counts, like->counts.wide};
-    side.displs = (pw_displs){like->displs.wide ? (const void *)wide_displs : displs, like->displs.wide};
-    return side;
-}
-
 static int finish(pw_collective_mode mode, MPI_Request *request)
 {
     int rc = mode == PW_PERSISTENT ? PMPI_Start(request) : MPI_SUCCESS;
@@ -88,18 +75,13 @@ static int finish(pw_collective_mode mode, MPI_Request *request)
 static bool exchange(const pw_collective *like, MPI_Comm comm, unsigned char *to)
 {
     unsigned char from[BLOCKS] = {0, 1, 2, 3};
-    const MPI_Datatype types[BLOCKS] = {MPI_BYTE, MPI_BYTE, MPI_BYTE, MPI_BYTE};
+    pw_block_argument arguments[2 * BLOCKS];
     MPI_Request request = MPI_REQUEST_NULL;
-    pw_collective c = {.family = like->family,
-                       .next = like->next,
-                       .send = side_like(&like->send, from),
-                       .recv = side_like(&like->recv, to),
-                       .way = like->way};
+    pw_collective c = *like;
 
-    c.send.types = c.recv.types = types;
-    c.way.comm = comm;
-    c.way.info = MPI_INFO_NULL;
-    c.way.request = &request;
+    c.way = (pw_collective_way){.mode = like->way.mode, .comm = comm, .info = MPI_INFO_NULL, .request = &request};
+    c.send.blocks = c.recv.blocks = BLOCKS;
+    pw_blocks_of_bytes(&c, from, to, 1, arguments);
     return c.next(&c) == MPI_SUCCESS && finish(c.way.mode, &request) == MPI_SUCCESS;
 }
 
