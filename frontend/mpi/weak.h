@@ -41,7 +41,9 @@
 #pragma weak PMPI_Get_version
 #pragma weak PMPI_Graph_neighbors
 #pragma weak PMPI_Graph_neighbors_count
+#pragma weak PMPI_Group_difference
 #pragma weak PMPI_Group_free
+#pragma weak PMPI_Group_size
 #pragma weak PMPI_Initialized
 #pragma weak PMPI_Iprobe
 #pragma weak PMPI_Pack

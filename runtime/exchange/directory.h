@@ -21,7 +21,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 12,
+    PW_SEGMENT_VERSION = 13,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 332,
     PW_SEGMENT_FIRST_SHIFT = 12,
@@ -93,6 +93,9 @@ typedef struct pw_segment_offer {
                                      a message of that form. Number 0: the objects are in host memory */
     pw_segment_text text;         /* of the objects' layout; constant as `exported` is. None: one block of bytes */
     pw_segment_late late;
+    /* Of an offer that serves a block of collectives (runtime/mpi/collective/remote_near.c): what its sender and its
+     * receiver have said last. */
+    _Atomic uint64_t told, heard;
 } pw_segment_offer;
 
 /* A piece: `count` blocks of 1 << shift bytes each, and their offers. It never changes, and stays as long as the

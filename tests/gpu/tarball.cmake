@@ -20,7 +20,7 @@ foreach(mpi mpich openmpi)
     continue()
   endif()
   # All that the steps of tests/gpu/run start.
-  foreach(program pack messages chosen deferred direct lazy late large loopback huge several fused pairs windows files collectives reductions asleep shared
+  foreach(program pack messages chosen deferred direct lazy late large loopback near huge several fused pairs windows files collectives reductions asleep shared
           seeded)
     if(NOT TARGET test_${mpi}_gpu_${program})
       message(FATAL_ERROR "the tarball of the GPU tests needs test_${mpi}_gpu_${program}, which tests/mpi/gpu does not build")

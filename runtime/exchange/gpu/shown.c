@@ -76,13 +76,14 @@ static pw_status wait_for_program(pw_gpu *gpu)
 
 bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer)
 {
+    const pw_buffer plain = pw_view_plain(*buffer);
     pw_segment_text text = {.address = 0};
     pw_segment_exported memory;
 
-    if (!find(buffer, &memory) || (buffer->layout && !pw_board_put(buffer->layout, &text)) ||
-        wait_for_program(buffer->place.gpu) != PW_OK)
+    if (!find(&plain, &memory) || (plain.layout && !pw_board_put(plain.layout, &text)) ||
+        wait_for_program(plain.place.gpu) != PW_OK)
         return false;
-    pw_direct_offer(o, buffer, &memory, &text);
+    pw_direct_offer(o, &plain, &memory, &text);
     return true;
 }
 

@@ -245,7 +245,7 @@ static pw_verdict call_with_remote(pw_collective *c, int *rc)
 
 pw_verdict pw_collective_call(pw_collective *c, int *rc)
 {
-    if (pw_remote_serves(c->family, c->send.form) && c->way.mode != PW_NONBLOCKING)
+    if (pw_remote_serves(c->family, c->send.form, c->way.comm) && c->way.mode != PW_NONBLOCKING)
         return call_with_remote(c, rc);
     if ((pw_side_is_plain(&c->send, pw_side_entry(&c->send)) && pw_side_is_plain(&c->recv, pw_side_entry(&c->recv))) ||
         !may_wait(c))

@@ -23,7 +23,7 @@ static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)keyval, (void)extra;
     pw_handle_table_remove(&pw_communicators, pw_communicator_key(comm));
-    pw_remote_forget(((pw_communicator *)value)->remote);
+    pw_remote_forget(value);
     free(value);
     return MPI_SUCCESS;
 }

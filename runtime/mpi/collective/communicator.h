@@ -44,6 +44,8 @@ bool pw_neighbour_ranks(MPI_Comm comm, const pw_neighbours *neighbours, int *fro
 
 /* ---- communicator.c ---------------------------------------------------------------------------------------------- */
 
+enum { PW_REMOTE_KINDS = 4 }; /* of calls whose blocks may be remote (remote.h) */
+
 typedef struct pw_communicator {
     _Alignas(64) bool between_groups;
     int rank, size; /* this process's rank in its own group, and that group's size */
@@ -51,7 +53,7 @@ typedef struct pw_communicator {
     int as_root; /* the argument `root` by which this process is the root: its rank, or MPI_ROOT */
     bool has_neighbours; /* false: there is no topology, or one that is not handled */
     pw_neighbours neighbours;
-    struct pw_remote *remote; /* what remote.c keeps of it; NULL: nothing yet */
+    struct pw_remote_request *remote[PW_REMOTE_KINDS]; /* by pw_remote_kind; NULL: its ranks have not agreed */
 } pw_communicator;
 
 /* Handle -> pw_communicator. */

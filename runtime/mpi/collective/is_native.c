@@ -344,7 +344,7 @@ PW_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm 
     pw_role role = PW_RECV;
     pw_blocks blocks;
 
-    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form))
+    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form, comm))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;

@@ -7,13 +7,19 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
+#include "runtime/exchange/gpu/foreign.h"
+#include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/collective/remote_slot.h"
+#include "runtime/mpi/strategy/direct.h"
 
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-bool pw_remote_on;
+bool pw_remote_on, pw_remote_is_near;
+pw_remote_request pw_remote_none;
 
 void pw_remote_start(void)
 {
@@ -22,6 +28,17 @@ void pw_remote_start(void)
     pw_remote_on = is_named && pw_env_bool(PW_ENV_ALL_RANKS);
     if (is_named && !pw_remote_on)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_NET does nothing without PACKWRIGHT_ALL_RANKS=1");
+}
+
+/* Ranks of which none is on a machine with a GPU never talk of blocks. */
+void pw_remote_look_for_gpus(void)
+{
+    int here = pw_memory_has_cuda() || access("/dev/nvidiactl", F_OK) == 0, anywhere = 0;
+
+    if (pw_remote_on || !pw_env_bool(PW_ENV_ALL_RANKS))
+        return;
+    PMPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    pw_remote_on = pw_remote_is_near = anywhere;
 }
 
 /* ---- communicators ----------------------------------------------------------------------------------------------- */
@@ -41,53 +58,38 @@ void pw_remote_slots_close(pw_remote_request *q)
     free(q->slots);
     q->slots = NULL;
     q->n = 0;
-    q->agreed = false;
 }
 
-static void close_families(pw_remote *r)
+void pw_remote_forget(pw_communicator *group)
 {
-    for (int i = 0; r && i < 2; i++)
-        pw_remote_slots_close(&r->of[i]);
-}
+    for (int i = 0; i < PW_REMOTE_KINDS; i++) {
+        pw_remote_request *q = group->remote[i];
 
-void pw_remote_forget(pw_remote *r)
-{
-    close_families(r);
-    free(r);
-}
-
-/* Returns what is kept of the communicator of a call, which is made at the first look. MPI calls of one communicator
- * come one after the other. NULL: it cannot be kept. */
-static pw_remote *remote_of(const pw_collective *c)
-{
-    pw_communicator *group = (pw_communicator *)c->group;
-
-    if (!group->remote && (group->remote = calloc(1, sizeof(pw_remote)))) {
-        const pw_remote_request none = {.rank = group->rank, .id = new_id()};
-
-        *group->remote = (pw_remote){{none, none}};
+        if (q && q != &pw_remote_none) {
+            pw_remote_slots_close(q);
+            free(q);
+        }
     }
-    return group->remote;
 }
 
 const char *packwright_network_of(MPI_Comm comm)
 {
     const pw_communicator *group = pw_communicator_peek(comm);
-    const pw_remote_request *q = group && group->remote ? &group->remote->of[1] : NULL;
+    const pw_remote_request *q = group ? group->remote[pw_remote_kind(PW_NEIGHBOUR_ALLTOALL, PW_SIDE_TYPED)] : NULL;
 
-    return q && q->n > 0 ? pw_net->transports(q->slots[q->n - 1].peer) : NULL;
+    return q && q->n > 0 && pw_net ? pw_net->transports(q->slots[q->n - 1].peer) : NULL;
 }
 
 pw_remote_request *pw_remote_agree(const pw_collective *c)
 {
     bool is_possible = !c->group->between_groups && c->send.buf != MPI_IN_PLACE &&
-                       (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours);
-    pw_remote *r = is_possible ? remote_of(c) : NULL;
-    pw_remote_request *q = r ? &r->of[c->family == PW_NEIGHBOUR_ALLTOALL] : NULL;
+                       (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours) &&
+                       (c->way.mode == PW_BLOCKING || !pw_remote_is_near);
+    pw_remote_request **q = &((pw_communicator *)c->group)->remote[pw_remote_kind(c->family, c->send.form)];
 
-    if (q && !q->agreed)
-        pw_remote_make_slots(q, c);
-    return q && q->n > 0 ? q : NULL;
+    if (is_possible && !*q)
+        *q = pw_remote_make(c, new_id());
+    return is_possible && *q != &pw_remote_none ? *q : NULL;
 }
 
 /* ---- persistent requests ----------------------------------------------------------------------------------------- */
@@ -152,8 +154,10 @@ static void finish(pw_remote_request *q)
     enum { PATIENCE = 64 };
 
     for (int tries = 1; !pw_remote_is_over(q); tries++)
-        if (tries % PATIENCE == 0)
+        if (tries % PATIENCE == 0) {
+            pw_gpu_foreign_look();
             sched_yield();
+        }
 }
 
 /* Takes the agreed blocks out of the call. Returns how many those are, with those that may be lost. */
@@ -171,7 +175,7 @@ static int take_out(pw_remote_request *q, pw_collective *c)
             pw_block_take_out(&c->recv, (MPI_Count *)q->counts + c->send.blocks, s->block);
         else
             pw_block_take_out(&c->send, q->counts, s->block);
-        pw_message_count(&s->m, pw_remote_strategy);
+        pw_message_count(&s->m, s->record ? pw_direct_id : pw_remote_strategy);
     }
     return found;
 }
@@ -185,10 +189,16 @@ static int talk(pw_remote_request *q, pw_collective *c, bool sound)
     q->bytes = (int64_t)sizeof(MPI_Count) * (c->send.blocks + c->recv.blocks);
     q->counts = pw_pool_take(q->bytes);
     t.ready = sound && q->counts;
+    pw_memory_together(true);
+    pw_gpu_show_together(true);
     for (int i = 0; i < q->n; i++)
         pw_remote_begin(&q->slots[i], q->slots[i].receives ? &c->recv : &c->send, &t);
+    pw_gpu_show_together(false);
+    pw_memory_together(false);
     q->open = q->n;
+    pw_gpu_foreign_gather(PW_GATHER_ALL);
     finish(q);
+    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
     for (int i = 0; rests && i < q->n; i++)
         pw_remote_note(&q->slots[i]);
     return take_out(q, c);
@@ -218,12 +228,14 @@ pw_status pw_remote_wait(pw_remote_request *q)
     bool done = true;
 
     finish(q);
-    for (int i = 0; i < q->n; i++)
-        done = done && !q->slots[i].lost && (!q->slots[i].agreed || q->slots[i].done);
+    for (int i = 0; i < q->n; i++) {
+        pw_remote_slot *s = &q->slots[i];
+
+        done &= s->record ? pw_near_finish(s) == PW_OK : !s->lost && (!s->agreed || s->done);
+    }
     if (done)
         return PW_OK;
-    pw_log(PW_LOG_ERROR, "a block of a %scollective could not be read over the network",
-           q->persistent ? "persistent " : "");
+    pw_log(PW_LOG_ERROR, "a block of a %scollective could not be read", q->persistent ? "persistent " : "");
     return PW_ERR_IO;
 }
 
@@ -259,7 +271,9 @@ void pw_remote_close(pw_remote_request *q)
 static void leave(void *arg, uint64_t key, void *communicator)
 {
     (void)arg, (void)key;
-    close_families(((pw_communicator *)communicator)->remote);
+    for (int i = 0; i < PW_REMOTE_KINDS; i++)
+        if (((pw_communicator *)communicator)->remote[i])
+            pw_remote_slots_close(((pw_communicator *)communicator)->remote[i]);
 }
 
 /* MPI may still call the communicators' delete callback, which frees the rest, and free persistent requests. */

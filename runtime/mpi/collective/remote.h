@@ -1,7 +1,7 @@
 /*
- * Blocks of collectives that the receiver reads from the sender's memory over a network, piece by piece, straight to
- * where they belong: neither side packs (PACKWRIGHT_NET). The pieces are what layout-aware hardware-assisted transfers
- * (LAH) give a network card as scatter and gather lists.
+ * Blocks of collectives that the receiver reads from the sender's memory, straight to where they belong, without MPI:
+ * neither side packs. They go over a network, piece by piece (PACKWRIGHT_NET), or between GPUs of a node (below). The
+ * pieces are what layout-aware hardware-assisted transfers (LAH) give a network card as scatter and gather lists.
  *
  * It serves the blocking MPI_Alltoallv, MPI_Alltoallw and their neighbourhood forms on intracommunicators, whose ranks
  * agree at the first such call on a communicator whether all of them have a network, and from how many bytes on
@@ -17,6 +17,10 @@
  * 6.13). Agreed blocks are then read in each start, without further questions: the sender says that its memory may be
  * read, and the receiver that it has read it. What goes on between start and completion needs somebody who makes it go
  * on, also while the program is in a call of MPI that knows nothing of it: a thread (remote_thread.c).
+ *
+ * Without PACKWRIGHT_NET, where all ranks have Packwright and some rank of the world has a GPU, the ranks of a
+ * communicator agree in the same way whether all of them use GPUs. Then the two ranks of each block in GPU memory talk
+ * in memory that they share (remote_near.c), and one launch reads what comes in a call. Persistent calls are MPI's.
  */
 #ifndef PW_RUNTIME_COLLECTIVE_REMOTE_H
 #define PW_RUNTIME_COLLECTIVE_REMOTE_H
@@ -26,17 +30,29 @@
 /* The strategy that is carried out here. */
 static const pw_strategy_id pw_remote_strategy = PW_STRATEGY_REMOTE;
 
-/* Whether PACKWRIGHT_NET asks for it; written at start. */
-extern PW_HIDDEN bool pw_remote_on;
+/* The blocks of one kind of blocking calls on a communicator, or of a persistent request. */
+typedef struct pw_remote_request pw_remote_request;
+/* Stands for those of which no rank talks. */
+extern PW_HIDDEN pw_remote_request pw_remote_none;
 
-static inline bool pw_remote_serves(pw_collective_family family, pw_side_form form)
+/* Whether ranks talk of blocks, and whether they do so between GPUs, not over a network; written at start. */
+extern PW_HIDDEN bool pw_remote_on, pw_remote_is_near;
+
+/* MPIs may match the blocks of calls of each kind in another way. */
+static inline int pw_remote_kind(pw_collective_family family, pw_side_form form)
 {
-    return pw_remote_on && (family == PW_ALLTOALL || family == PW_NEIGHBOUR_ALLTOALL) && form >= PW_SIDE_VARYING;
+    return 2 * (family == PW_NEIGHBOUR_ALLTOALL) + (form == PW_SIDE_TYPED);
 }
 
-/* The blocks of one family of blocking calls on a communicator, or of a persistent request. */
-typedef struct pw_remote_request pw_remote_request;
-typedef struct pw_remote pw_remote; /* what is kept of a communicator */
+static inline bool pw_remote_serves(pw_collective_family family, pw_side_form form, MPI_Comm comm)
+{
+    const pw_communicator *known;
+
+    if (!pw_remote_on || (family != PW_ALLTOALL && family != PW_NEIGHBOUR_ALLTOALL) || form < PW_SIDE_VARYING)
+        return false;
+    known = pw_communicator_peek(comm);
+    return !known || known->remote[pw_remote_kind(family, form)] != &pw_remote_none;
+}
 
 /* To be called by all ranks for each call that is served, when pw_collective_check knows the communicator. The first
  * time the ranks agree. NULL: the ranks talk of no blocks. */
@@ -59,10 +75,12 @@ __attribute__((visibility("default"))) const char *packwright_network_of(MPI_Com
 
 /* Reads PACKWRIGHT_NET. */
 void pw_remote_start(void);
+/* To be called by all ranks of a world that has started. */
+void pw_remote_look_for_gpus(void);
 /* Lets go what is kept of all communicators, while MPI and the network still work. To be called before
  * pw_communicator_leave. */
 void pw_remote_leave(void);
-/* Frees what is kept of a communicator. NULL is allowed. */
-void pw_remote_forget(pw_remote *r);
+/* Frees what is kept of a communicator. */
+void pw_remote_forget(pw_communicator *group);
 
 #endif

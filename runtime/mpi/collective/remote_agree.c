@@ -4,6 +4,9 @@
  * same answer.
  */
 #include "base/log.h"
+#include "runtime/engine/gpu/memory.h"
+#include "runtime/exchange/direct.h"
+#include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <stdlib.h>
@@ -28,11 +31,11 @@ static int times(const int *ranks, int n, int rank)
 }
 
 /* Makes slots for the blocks that go to or come from these ranks, behind those that there are. Several blocks between
- * two processes stay with MPI, since MPIs differ in how they match them. */
+ * two processes do not go over the network, since MPIs differ in how they match them. */
 static void add_slots(pw_remote_request *q, const int *ranks, int n, bool receives)
 {
     for (int i = 0; i < n; i++)
-        if (ranks[i] >= 0 && ranks[i] != q->rank && times(ranks, n, ranks[i]) == 1)
+        if (ranks[i] >= 0 && ranks[i] != q->rank && (pw_remote_is_near || times(ranks, n, ranks[i]) == 1))
             q->slots[q->n++] =
                 (pw_remote_slot){.receives = receives, .block = i, .rank = ranks[i], .self = q->rank, .own_id = q->id};
 }
@@ -112,22 +115,60 @@ static bool connect_all(pw_remote_request *q, const card *own, card *cards, MPI_
            connect(q, cards);
 }
 
-void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c)
+/* Processes of another world have looked for GPUs by themselves. */
+static bool is_of_world(MPI_Comm comm)
 {
-    int size = c->group->size, blocks = c->recv.blocks + c->send.blocks;
-    card *cards = malloc((size_t)size * sizeof *cards), own = {.id = q->id};
-    int *ranks = malloc(((size_t)blocks + 1) * sizeof *ranks);
-    bool mine = cards && ranks && pw_net_start() && make_slots(q, c, ranks, ranks + c->recv.blocks);
-    int64_t least;
+    MPI_Group groups[3]; /* the world, those who talk, and those of them who are not of it */
+    int n;
 
-    own.bytes = mine ? (uint32_t)pw_net->address(own.address, sizeof own.address) : 0;
-    least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
-    if (least < NEVER)
-        least = largest(c->way.comm, connect_all(q, &own, cards, c->way.comm) ? least_of(q) : NEVER);
-    if (least == NEVER)
+    PMPI_Comm_group(MPI_COMM_WORLD, &groups[0]);
+    PMPI_Comm_group(comm, &groups[1]);
+    PMPI_Group_difference(groups[1], groups[0], &groups[2]);
+    PMPI_Group_size(groups[2], &n);
+    for (int i = 0; i < 3; i++)
+        PMPI_Group_free(&groups[i]);
+    return n == 0;
+}
+
+/* In a call of very many blocks, few of which stay in the node, the others are not worth a record. */
+static bool can_begin(const pw_collective *c)
+{
+    return pw_remote_is_near ? pw_memory_has_cuda() && pw_gpu_may_show() && c->send.blocks <= PW_SEGMENT_STAND_INS
+                             : pw_net_start();
+}
+
+/* `cards`: also for pw_near_connect. */
+static void agree(pw_remote_request *q, const pw_collective *c, card *cards, int *ranks)
+{
+    bool mine = cards && ranks && can_begin(c) && make_slots(q, c, ranks, ranks + c->recv.blocks);
+    card own = {.id = q->id};
+
+    own.bytes = !mine ? 0 : pw_remote_is_near ? 1 : (uint32_t)pw_net->address(own.address, sizeof own.address);
+    q->least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
+    if (q->least < NEVER && pw_remote_is_near)
+        pw_near_connect(q, c, (pw_near_card *)cards);
+    else if (q->least < NEVER)
+        q->least = largest(c->way.comm, connect_all(q, &own, cards, c->way.comm) ? least_of(q) : NEVER);
+    if (q->least == NEVER)
         pw_remote_slots_close(q);
-    q->least = least;
-    q->agreed = true;
+}
+
+pw_remote_request *pw_remote_make(const pw_collective *c, uint32_t id)
+{
+    size_t size = (size_t)c->group->size, blocks = (size_t)(c->recv.blocks + c->send.blocks);
+    pw_remote_request q = {.id = id, .rank = c->group->rank}, *kept = malloc(sizeof *kept);
+    card *cards = calloc(size * sizeof *cards + blocks * (sizeof(pw_near_card) + sizeof(pw_block_argument)), 1);
+    int *ranks = kept ? malloc((blocks + 1) * sizeof *ranks) : NULL;
+
+    if (!pw_remote_is_near || is_of_world(c->way.comm))
+        agree(&q, c, cards, ranks);
     free(ranks);
     free(cards);
+    if (q.n == 0) {
+        free(q.slots);
+        free(kept);
+        return &pw_remote_none;
+    }
+    *kept = q;
+    return kept;
 }

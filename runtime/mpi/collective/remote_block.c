@@ -4,6 +4,7 @@
  * before that.
  */
 #include "runtime/engine/memory/view.h"
+#include "runtime/exchange/segment.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
 
@@ -111,6 +112,8 @@ static void hear(pw_remote_slot *s, message kind, void *data, size_t bytes)
 
 void pw_remote_withdraw(pw_remote_slot *s)
 {
+    if (s->record)
+        pw_near_finish(s);
     if (s->registered)
         pw_net->withdraw(s->registered);
     s->registered = NULL;
@@ -340,7 +343,9 @@ void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_tal
     s->agreed = s->lost = s->done = false;
     s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};
-    if (!s->active)
+    if (s->record)
+        pw_near_begin(s, side, s->active && t->ready);
+    if (s->record || !s->active)
         return;
     s->ready = t->ready && is_ready(s, side);
     if (s->receives) {
@@ -356,6 +361,8 @@ void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_tal
 /* The block of a blocking call has just been offered. */
 void pw_remote_move(pw_remote_slot *s)
 {
+    if (s->record) /* a GPU moves it already */
+        return;
     s->op = (pw_net_op){0};
     s->done = false;
     if (!s->receives) {
@@ -373,6 +380,10 @@ void pw_remote_move(pw_remote_slot *s)
 
 void pw_remote_step(pw_remote_slot *s)
 {
+    if (s->record) {
+        pw_near_step(s);
+        return;
+    }
     switch (s->stage) {
     case PW_REMOTE_AWAITED:
         if (s->agreed) {
@@ -398,6 +409,8 @@ void pw_remote_step(pw_remote_slot *s)
 void pw_remote_slot_close(pw_remote_slot *s)
 {
     pw_remote_withdraw(s);
+    if (s->stand_in && !s->receives)
+        pw_segment_give(s->stand_in);
     forget_text(s);
     forget_joined(s);
     if (s->source)

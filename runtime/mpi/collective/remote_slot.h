@@ -5,6 +5,7 @@
 #define PW_RUNTIME_COLLECTIVE_REMOTE_SLOT_H
 
 #include "runtime/engine/layout/layout.h"
+#include "runtime/exchange/directory.h"
 #include "runtime/exchange/evidence.h"
 #include "runtime/exchange/net/net.h"
 #include "runtime/mpi/collective/remote.h"
@@ -74,6 +75,12 @@ typedef struct pw_remote_slot {
     pw_remote_reply answer;
     bool done; /* the receiver has read the block */
     pw_net_op op;
+    /* Between GPUs (remote_near.c). */
+    pw_segment_offer *record; /* NULL: it goes over the network */
+    void *stand_in;           /* of the record, in the sender */
+    pid_t pid;                /* of the sender, in the receiver */
+    uint64_t call;            /* the number of the latest call; both ranks count alike */
+    void *reading;            /* a late read (late.h); NULL: there is none */
 } pw_remote_slot;
 
 /* The talk of the ranks in one call. */
@@ -102,7 +109,6 @@ struct pw_remote_request {
     uint32_t id; /* this process's name for the communicator, or for the persistent request */
     int rank;
     bool persistent;
-    bool agreed;           /* whether the ranks have agreed, on yes or no; of a communicator */
     int64_t least;         /* pw_remote_talk.least */
     int n;                 /* 0 where they have agreed on no. A persistent request has agreed blocks only. */
     pw_remote_slot *slots; /* of the blocks that leave, then of those that come */
@@ -112,18 +118,32 @@ struct pw_remote_request {
     pw_remote_request *next, **link; /* of the persistent ones */
 };
 
-struct pw_remote {
-    pw_remote_request of[2]; /* by whether the call is one of neighbours; with one id */
-};
-
 /* Frees the slots and what they hold. */
 void pw_remote_slots_close(pw_remote_request *q);
 
 /* ---- remote_agree.c ---------------------------------------------------------------------------------------------- */
 
-/* Fills in the blocks of a communicator that has not agreed. All ranks call this for the same call, and leave it with
- * the same answer. */
-void pw_remote_make_slots(pw_remote_request *q, const pw_collective *c);
+/* Returns the blocks of a communicator for calls such as this one. To be called by all ranks, which leave it with the
+ * same answer. `id`: a new name. */
+pw_remote_request *pw_remote_make(const pw_collective *c, uint32_t id);
+
+/* ---- remote_near.c ----------------------------------------------------------------------------------------------- */
+
+/* What the sender of a block tells its receiver: where the record is, and in how many calls it has served. */
+typedef struct pw_near_card {
+    uint64_t owner, address, call; /* owner 0: there is none */
+    int64_t pid;
+} pw_near_card;
+
+/* Keeps the slots of blocks between GPUs of a node. To be called by all ranks. `cards`: zeroed; for each block one, and
+ * then a pw_block_argument. */
+void pw_near_connect(pw_remote_request *q, const pw_collective *c, pw_near_card *cards);
+/* Begins to talk of the block. */
+void pw_near_begin(pw_remote_slot *s, const pw_side *side, bool ready);
+/* Goes on if the other rank has said its word: the talk is over, and a block on which both agree is being read. */
+void pw_near_step(pw_remote_slot *s);
+/* Waits until it is read. May be called again. */
+pw_status pw_near_finish(pw_remote_slot *s);
 
 /* ---- remote_thread.c --------------------------------------------------------------------------------------------- */
 

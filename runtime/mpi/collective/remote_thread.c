@@ -14,7 +14,8 @@
 /* Nanoseconds between looks, and pauses without a request under way until it sleeps. */
 enum { LEAST_PAUSE = 20000, LONGEST_PAUSE = 1000000, IDLE_PAUSES = 100 };
 
-/* The singleton: the thread, and the requests that it looks after. The lock guards the slots of all requests. */
+/* The singleton: the thread, and the requests that it looks after. The lock guards the network and
+ * the slots of its blocks. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -28,16 +29,18 @@ static struct {
     long pause;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
-static void take_steps(pw_remote_request *q)
+/* Returns whether all are over. */
+static bool take_steps(pw_remote_request *q)
 {
     q->open = 0;
     for (int i = 0; i < q->n; i++) {
         pw_remote_slot *s = &q->slots[i];
 
-        if (s->stage != PW_REMOTE_OVER && pw_net->is_over(&s->op))
+        if (s->stage != PW_REMOTE_OVER && (s->record || pw_net->is_over(&s->op)))
             pw_remote_step(s);
         q->open += s->stage != PW_REMOTE_OVER;
     }
+    return q->open == 0;
 }
 
 /* Returns whether some request is under way. */
@@ -155,19 +158,22 @@ void pw_remote_start_blocks(pw_remote_request *q)
     pthread_mutex_unlock(&worker.lock);
 }
 
+static bool attend(pw_remote_request *q)
+{
+    PW_HOLD(&worker.lock);
+
+    if (q->open == 0)
+        return true;
+    worker.attended = true;
+    pw_net->progress();
+    return take_steps(q);
+}
+
 bool pw_remote_is_over(pw_remote_request *q)
 {
-    bool over;
+    bool over = pw_remote_is_near ? take_steps(q) : attend(q);
     int flag;
 
-    pthread_mutex_lock(&worker.lock);
-    if (q->open > 0) {
-        worker.attended = true;
-        pw_net->progress();
-        take_steps(q);
-    }
-    over = q->open == 0;
-    pthread_mutex_unlock(&worker.lock);
     if (!over)
         PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
     return over;

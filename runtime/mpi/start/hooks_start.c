@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runtime/engine/layout/layout.h"
 #include "runtime/exchange/segment.h"
+#include "runtime/mpi/collective/remote.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/start/parts.h"
 #include "runtime/mpi/stats/stats.h"
@@ -35,6 +36,7 @@ static void world_started(void)
         pw_stats_check_files();
     }
     pw_strategy_share_trials();
+    pw_remote_look_for_gpus();
 }
 
 pw_verdict pw_hook_Init(int *argc, char ***argv, int *rc)

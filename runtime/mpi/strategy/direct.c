@@ -24,6 +24,8 @@ enum { MOST_ON_HOST = 8 << 20 };
  */
 enum { MEASURED = 9, LEAST_WHOLE = 512 };
 
+const pw_strategy_id pw_direct_id = PW_STRATEGY_DIRECT;
+
 bool pw_direct_is_meant(void)
 {
     return pw_env_bool(PW_ENV_ONE_COPY);
@@ -62,18 +64,22 @@ static bool serves_on_host(const pw_message *m, unsigned set)
            pw_direct_is_mapped(&m->buffer);
 }
 
-/* Whether the model knows what the message costs on this GPU. */
-static bool is_modelled(const pw_message *m)
+bool pw_direct_is_whole(const pw_message *m)
+{
+    return !m->entry->layout || m->entry->size >= m->entry->blocks * LEAST_WHOLE;
+}
+
+bool pw_direct_is_modelled(const pw_message *m)
 {
     return m->buffer.place.gpu->major == MEASURED || pw_model_has(pw_model_now(), PW_FACT_peer_launch) ||
-           !m->entry->layout || m->entry->size >= m->entry->blocks * LEAST_WHOLE;
+           pw_direct_is_whole(m);
 }
 
 /* Whether a message may go directly without being told to: a peer's GPU has opened or would open memory of this
  * process. A receiver that does not is known after its first message (runtime/exchange/direct.h). */
 static bool is_welcome(const pw_message *m)
 {
-    return pw_segment_wants_replicas() && is_modelled(m);
+    return pw_segment_wants_replicas() && pw_direct_is_modelled(m);
 }
 
 /* Receives are those of the other strategies for GPU memory, which take messages of stand-ins, too. */

@@ -12,6 +12,9 @@
 /* MPICH reads no shorter messages in the sender's memory. */
 enum { PW_DIRECT_LEAST = 32 << 10 };
 
+/* Its name, for moves that are carried out elsewhere. */
+extern const pw_strategy_id pw_direct_id;
+
 void pw_direct_start(void);
 
 /* Whether PACKWRIGHT_ONE_COPY allows the strategy for host memory. */
@@ -22,5 +25,9 @@ int64_t pw_direct_least(void);
 /* Whether a described message may go so, by the other conditions that hold of it (PW_IF_...). The first call may map
  * the stand-ins. */
 bool pw_direct_serves(const pw_message *m, unsigned set);
+/* Whether nearly nothing but the message crosses a link from which it is read. */
+bool pw_direct_is_whole(const pw_message *m);
+/* Whether the model knows what the message costs on this GPU. */
+bool pw_direct_is_modelled(const pw_message *m);
 
 #endif

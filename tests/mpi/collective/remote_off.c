@@ -6,7 +6,7 @@
 #include "runtime/engine/memory/pool.h"
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/mpi/collective/block_staging.h"
-#include "runtime/mpi/collective/remote.h"
+#include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/collective/self.h"
 #include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/errors.h"
@@ -19,6 +19,7 @@
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
 bool pw_remote_on;
+pw_remote_request pw_remote_none;
 static int asked;
 static char some_blocks;
 
@@ -64,7 +65,7 @@ void pw_remote_close(pw_remote_request *q)
 
 /* ---- both sides are packed --------------------------------------------------------------------------------------- */
 
-pw_handle_table pw_registry_types = PW_HANDLE_TABLE;
+pw_handle_table pw_registry_types = PW_HANDLE_TABLE, pw_communicators = PW_HANDLE_TABLE;
 static const pw_strategy packs;
 static const pw_communicator group;
 static int packed, unpacked;

@@ -48,11 +48,12 @@ static void copy(void *to, const void *from, size_t bytes)
 int main(int argc, char **argv)
 {
     static const data_kind device = {.take = take, .give = give, .copy = copy};
+    bool has_gpu = gpu_start_as_told(argc, argv);
     int rc;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (!gpu_start_as_told(argc, argv)) {
+    if (!has_gpu) {
         MPI_Finalize();
         return SKIPPED;
     }

@@ -140,13 +140,13 @@ static void make_ring(void)
 int main(int argc, char **argv)
 {
     long opened;
-    bool readable;
+    bool readable, has_gpu = gpu_start_as_told(argc, argv);
     int rc;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (!gpu_start_as_told(argc, argv) || ranks > RANKS) {
+    if (!has_gpu || ranks > RANKS) {
         MPI_Finalize();
         return SKIPPED;
     }

@@ -1,0 +1,152 @@
+/*
+ * Blocks that a GPU of the receiver reads in the sender's memory, by one launch for all that come in a call. Data: for
+ * each block that leaves, a record, which is the offer of a stand-in that MPI never gets. Invariant: both ranks of a
+ * block count all calls that might move it, and a rank that is not ready for it in one of them says so at once.
+ */
+#include "runtime/exchange/gpu/foreign.h"
+#include "runtime/exchange/gpu/replica.h"
+#include "runtime/exchange/gpu/shown.h"
+#include "runtime/exchange/late.h"
+#include "runtime/exchange/segment.h"
+#include "runtime/mpi/collective/remote_slot.h"
+#include "runtime/mpi/strategy/direct.h"
+#include "runtime/mpi/strategy/operand.h"
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* The word that a rank says in the slot's call. */
+static uint64_t word_of(const pw_remote_slot *s, bool yes)
+{
+    return 2 * s->call + yes;
+}
+
+/* A receiver that the sender has not waited for may say a word when the record serves another communicator already. */
+static void say(_Atomic uint64_t *word, uint64_t now)
+{
+    uint64_t before = atomic_load_explicit(word, memory_order_relaxed);
+
+    while (before < now &&
+           !atomic_compare_exchange_weak_explicit(word, &before, now, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+/* ---- agreeing ---------------------------------------------------------------------------------------------------- */
+
+/* The stand-in is as short as one can be. What was said before of its record belongs to earlier calls. */
+static void make_record(pw_remote_slot *s, pw_near_card *out)
+{
+    const pw_segment_header *own = pw_segment_own_header();
+
+    s->stand_in = pw_segment_take_stand_in(PW_SEGMENT_GRAIN);
+    if (!s->stand_in)
+        return;
+    s->record = pw_segment_offer_at(s->stand_in);
+    s->call = (atomic_load(&s->record->told) >> 1) + 1;
+    say(&s->record->told, word_of(s, false));
+    *out = (pw_near_card){own->identity, (uintptr_t)s->stand_in, s->call, own->title.pid};
+}
+
+/* A process of another node has another segment. */
+static void find_record(pw_remote_slot *s, const pw_near_card *c)
+{
+    pw_peer_block block;
+
+    s->stand_in = (void *)(uintptr_t)c->address;
+    s->pid = (pid_t)c->pid;
+    s->call = c->call;
+    if (c->owner == 0 || !pw_peer_memory(s->pid, s->stand_in, 1, &block) || block.replica.segment->identity != c->owner)
+        return;
+    s->record = block.offer;
+    say(&s->record->heard, word_of(s, true));
+}
+
+/* MPIs match several blocks between two ranks in several ways, so the cards travel by the call that is asked for. */
+void pw_near_connect(pw_remote_request *q, const pw_collective *c, pw_near_card *cards)
+{
+    int out = c->send.blocks, all = out + c->recv.blocks, kept = 0;
+    pw_collective call = *c;
+
+    pw_blocks_of_bytes(&call, cards, cards + out, sizeof *cards, (pw_block_argument *)(cards + all));
+    for (int i = 0; i < q->n; i++)
+        if (!q->slots[i].receives)
+            make_record(&q->slots[i], &cards[q->slots[i].block]);
+    call.next(&call);
+    for (int i = 0; i < q->n; i++)
+        if (q->slots[i].receives)
+            find_record(&q->slots[i], &cards[out + q->slots[i].block]);
+    PMPI_Barrier(c->way.comm);
+    for (int i = 0; i < q->n; i++) {
+        pw_remote_slot *s = &q->slots[i];
+
+        if (s->record && atomic_load(&s->record->heard) >= word_of(s, true)) /* it may be in the call already */
+            q->slots[kept++] = *s;
+        else
+            pw_remote_slot_close(s);
+    }
+    q->n = kept;
+}
+
+/* ---- the talk of a call ------------------------------------------------------------------------------------------ */
+
+static bool begin_to_read(pw_remote_slot *s)
+{
+    const pw_gpu_order order = {.buffer = s->m.buffer, .bytes = s->m.buffer.bytes, .direction = PW_UNPACK};
+    pw_peer_block block;
+    pw_stand_in objects;
+    bool begun;
+
+    if (!pw_peer_memory(s->pid, s->stand_in, 1, &block))
+        return false;
+    block.message = atomic_load(&s->record->bytes); /* more than the stand-in has */
+    if (!pw_stand_in_open(&block, block.base, 1, &objects))
+        return false;
+    begun = objects.bytes == order.bytes && pw_gpu_foreign_move(&order, &objects, &s->reading);
+    pw_stand_in_close(&objects, 0);
+    return begun;
+}
+
+/* Long blocks in short pieces are packed to replicas, of which no gaps cross the link. */
+static bool may_be_read(const pw_message *m)
+{
+    return pw_direct_is_modelled(m) && m->buffer.bytes <= PW_SEGMENT_STAND_IN_BYTES &&
+           (m->buffer.bytes < PW_GPU_REPLICA_LEAST || pw_direct_is_whole(m));
+}
+
+void pw_near_begin(pw_remote_slot *s, const pw_side *side, bool ready)
+{
+    const pw_buffer *b = &s->m.buffer;
+
+    s->ready = ready && (!pw_strategy_is_forced() || pw_strategy_is_named(pw_direct_id)) &&
+               pw_block_describe(side, s->block, &s->m) && pw_buffer_is_on_device(b) &&
+               (b->layout || pw_mirror_is_needed(&s->m)) &&
+               (s->receives || (may_be_read(&s->m) && pw_gpu_offer(s->record, b)));
+    s->call++;
+    s->stage = !s->ready ? PW_REMOTE_OVER : s->receives ? PW_REMOTE_AWAITED : PW_REMOTE_ASKING;
+    if (!s->receives || !s->ready)
+        say(s->receives ? &s->record->heard : &s->record->told, word_of(s, s->ready));
+}
+
+/* A rank that is in a later call was not ready for this one. */
+void pw_near_step(pw_remote_slot *s)
+{
+    uint64_t word = atomic_load_explicit(s->receives ? &s->record->told : &s->record->heard, memory_order_acquire);
+
+    if (word >> 1 < s->call)
+        return;
+    s->stage = PW_REMOTE_OVER;
+    s->agreed = word == word_of(s, true);
+    if (s->receives) {
+        s->agreed = s->agreed && begin_to_read(s);
+        say(&s->record->heard, word_of(s, s->agreed));
+    }
+}
+
+pw_status pw_near_finish(pw_remote_slot *s)
+{
+    void *reading = s->reading;
+
+    s->reading = NULL;
+    if (s->agreed && !s->receives)
+        pw_late_await(&s->record->late);
+    return reading ? pw_gpu_foreign_finish(reading) : PW_OK;
+}
