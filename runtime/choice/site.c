@@ -157,7 +157,7 @@ static void tell_guesses(const pw_round *r)
 
 void pw_round_end(pw_round *r, double ns)
 {
-    if (r->lead) {
+    if (r->lead && r->varies) {
         pthread_mutex_lock(&sites.lock);
         if (r->turn.slot == PW_TRIAL_USUAL) {
             r->lead->uses_a_round = r->count;
@@ -172,7 +172,7 @@ void pw_round_end(pw_round *r, double ns)
 void pw_round_drop(pw_round *r)
 {
     r->lead = NULL;
-    r->n = r->count = 0;
+    r->n = r->count = r->varies = 0;
 }
 
 void pw_round_join(pw_round *to, pw_round *from)
@@ -325,7 +325,7 @@ static bool has_lead(const pw_round *r)
     return r && r->lead;
 }
 
-static int in_window(pw_site *s, pw_round *now, pw_round *flight)
+static int in_window(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
     pw_round *r = has_lead(flight) ? flight : now;
     int way;
@@ -334,6 +334,7 @@ static int in_window(pw_site *s, pw_round *now, pw_round *flight)
         return atomic_load_explicit(&s->chosen, memory_order_relaxed);
     pthread_mutex_lock(&sites.lock);
     way = r->lead ? take_part(s, r) : lead(s, r);
+    r->varies = r->lead && (r->varies || !q->ignored);
     pthread_mutex_unlock(&sites.lock);
     return way;
 }
@@ -381,7 +382,7 @@ static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *f
     double costs[PW_SITE_WAYS];
 
     if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
-        return in_window(s, now, flight);
+        return in_window(s, q, now, flight);
     if (due)
         return ask(s, q, rounds, costs);
     atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);

@@ -59,6 +59,7 @@ typedef struct pw_site_question {
     int rivals; /* ways that a trial compares: at most PW_TRIAL_SLOTS - 1; 0: there is no trial */
     const uint8_t *rival; /* in an order that all sites share that may meet in a round. The first one is safe: it wins
                              unless another one is clearly better */
+    bool ignored;         /* the use takes the safe way, whatever is answered */
     pw_hash example;      /* of the layout that asks, for reports */
     pw_site_cost *cost;
     pw_site_cost *first; /* what its first use costs once more, such as memory to stage in; NULL: nothing */
@@ -102,7 +103,8 @@ typedef struct pw_site {
 typedef struct pw_round {
     pw_site *lead; /* NULL: none */
     pw_trial_turn turn;
-    int count; /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
+    bool varies; /* some use takes the way that was answered; the time of a round of other uses says nothing */
+    int count;   /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
     int n;
     pw_site *sites[PW_ROUND_SITES]; /* that have taken the slot, and count the round as one */
 } pw_round;

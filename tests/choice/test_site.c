@@ -420,6 +420,31 @@ static void spoilt_uses_do_not_count(void **state)
     assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 0);
 }
 
+/* Uses that MPI carries out whatever is answered say nothing of ways: a window of no others ends with the safe way. */
+static void uses_that_are_left_are_not_judged(void **state)
+{
+    const double times[] = {200000, 100000};
+    mock m = {.costs = {11000, 10000, -1}};
+    pw_site_question q = question(&m, -1, true), left = q;
+    pw_site_key alone = key(1, 1000), with = key(2, 1000);
+    pw_site *s;
+
+    (void)state;
+    left.ignored = true;
+    rounds_of_window(&alone, &left, times, &s);
+    assert_int_equal(s->chosen, 0);
+    assert_true(s->cells[1].tried == 0);
+    for (int i = 0; i < PW_TRIAL_SECOND; i++) {
+        pw_round now = {.n = 0};
+        int way = pw_site_take(&with, &left, &now, NULL, &s);
+
+        assert_int_equal(pw_site_take(&with, &q, &now, NULL, &s), way);
+        pw_round_end(&now, times[way]);
+    }
+    assert_int_equal(s->chosen, 1);
+    assert_true(s->cells[1].tried == 50000);
+}
+
 static void a_full_round_goes_on(void **state)
 {
     mock m = {.costs = {10000, 11000, 12000}};
@@ -498,6 +523,7 @@ int main(void)
         cmocka_unit_test_setup(ends_take_one_way, reset),
         cmocka_unit_test_setup(many_uses_are_one_round, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
+        cmocka_unit_test_setup(uses_that_are_left_are_not_judged, reset),
         cmocka_unit_test_setup(a_full_round_goes_on, reset),
         cmocka_unit_test_setup(without_room_it_is_guessed, reset),
         cmocka_unit_test_setup(threads_share_sites, reset),

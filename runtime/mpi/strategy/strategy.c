@@ -185,6 +185,7 @@ static pw_site_question question_of(pw_asked *a)
     pw_site_question q = {.ways = PW_STRATEGY_COUNT,
                           .forced = chosen_by.forced,
                           .example = hash_of(a->message),
+                          .ignored = a->message->is_ignored,
                           .cost = cost,
                           .first = first_cost,
                           .arg = a};
@@ -320,6 +321,7 @@ bool pw_message_describe(pw_message *m)
 /* Statistics count what was carried out, so while they are on a site is not asked in vain. */
 void pw_message_leave(pw_message *m)
 {
+    m->is_ignored = true;
     if (!chosen_by.counted && pw_message_describe(m))
         pw_message_is_left(m);
 }
