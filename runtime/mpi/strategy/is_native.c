@@ -53,19 +53,20 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
 {
     uint64_t key = pw_type_key(type);
     unsigned epoch = pw_epoch_now(); /* before all else, since a change ends it */
-    void *front = pw_handle_table_peek(&pw_registry_types, key);
-    void *found = front ? front : pw_handle_table_seek(&pw_registry_types, key);
     asked a = {kind, role, buf, count, NULL};
+    void *front, *found;
 
-    if (!found || pw_gate_has_unfinished())
+    if (pw_gate_has_unfinished())
         return false;
-    if (!pw_note_is(found) &&
-        (kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found)))
-        return true;
     if ((count == 0 || peer == MPI_PROC_NULL) && pw_memory_is_host_only())
         return true;
-    return pw_note_is(found) &&
-           ((front && times == 1 &&
-             pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
-            pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, found, is_left, &a));
+    front = pw_handle_table_peek(&pw_registry_types, key);
+    found = front ? front : pw_handle_table_seek(&pw_registry_types, key);
+    if (!found)
+        return false;
+    if (!pw_note_is(found))
+        return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
+    return (front && times == 1 &&
+            pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
+           pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, found, is_left, &a);
 }
