@@ -320,14 +320,9 @@ static int lead(pw_site *s, pw_round *now)
     return s->way[PW_TRIAL_USUAL];
 }
 
-static bool has_lead(const pw_round *r)
-{
-    return r && r->lead;
-}
-
 static int in_window(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
-    pw_round *r = has_lead(flight) ? flight : now;
+    pw_round *r = flight && flight->lead ? flight : now;
     int way;
 
     if (!r)
@@ -381,7 +376,7 @@ static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *f
     bool due = pw_site_is_due(s);
     double costs[PW_SITE_WAYS];
 
-    if (s->has_trial && q->rivals > 0 && (due || has_lead(now) || has_lead(flight)))
+    if (s->has_trial && q->rivals > 0 && (due || (now && now->lead) || (flight && flight->lead)))
         return in_window(s, q, now, flight);
     if (due)
         return ask(s, q, rounds, costs);
