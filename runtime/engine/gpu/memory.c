@@ -217,7 +217,7 @@ void pw_memory_together_now(bool on)
 
 static pw_memory_place ask_cuda(const void *address)
 {
-    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
+    uintptr_t region = pw_memory_region(address);
     uintptr_t *slot = pw_memory_slot(region);
     pw_memory_place place;
 
@@ -243,7 +243,7 @@ bool pw_memory_has_cuda(void)
 
 pw_memory_place pw_memory_look(const void *address)
 {
-    uintptr_t region = (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
+    uintptr_t region = pw_memory_region(address);
 
     if (atomic_load(&pw_memory_now) == PW_MEMORY_HOST_ONLY)
         look();
