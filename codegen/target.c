@@ -159,6 +159,7 @@ bool pw_target_runs_here(const pw_target *target)
 
 pw_target_isa pw_target_isa_of(const pw_target *target)
 {
+    enum { SAPPHIRE_RAPIDS = 0x8f };
     const pw_cpu *cpu = find_cpu(target->arch, target->cpu);
     pw_target_isa isa = {.vector_bytes = 16, .copy_bytes = 16};
     if (!cpu)
@@ -168,6 +169,9 @@ pw_target_isa pw_target_isa_of(const pw_target *target)
     isa.byte_shuffles = cpu->level >= 4 && cpu->vbmi;
     /* Intel's cores from Ice Lake on store 64 bytes in a cycle. Zen 4 takes two. */
     isa.copy_bytes = isa.byte_shuffles && cpu->vendor == PW_VENDOR_INTEL ? 64 : isa.vector_bytes;
+    /* Zen 4's gathers take longer than loads, as do those of Intel's cores before Sapphire Rapids, whose microcode
+     * keeps them from telling secrets (Gather Data Sampling). */
+    isa.gathers = isa.copy_bytes == 64 && cpu->first >= SAPPHIRE_RAPIDS;
     return isa;
 }
 

@@ -351,6 +351,29 @@ static void emit_block(pw_gen *g, const pw_leaf *leaf, pw_at at, int k, int toge
         pw_gen_store(g, *all, pw_gen_at_k(g, at.dst, m->dst - lane * m->n));
 }
 
+/* Does one instruction load the words of a group, of which a list says where they are? */
+static bool is_gathered(const pw_gen *g, const pw_leaf *leaf, const pw_row *row, int size, int together)
+{
+    const pw_shape_table *t = row->src_offs.table;
+    return g->isa.gathers && t && t->scale.slot < 0 && size == GROUP_MOVES && together > 0 && leaf->moves[0].n >= 4;
+}
+
+/* The words of a group of which iteration `first` is the first. */
+static void emit_gather(pw_gen *g, const pw_move *m, const pw_row *row, pw_at at, LLVMValueRef first)
+{
+    const pw_shape_table *t = row->src_offs.table;
+    LLVMTypeRef words = pw_gen_vec(g, (int)m->n, GROUP_MOVES), places = LLVMVectorType(g->ptr, GROUP_MOVES);
+    LLVMTypeRef unit = LLVMArrayType2(g->i8, (uint64_t)t->scale.value), types[2] = {words, places};
+    LLVMValueRef entries = LLVMBuildGEP2(g->b, pw_gen_int(g, t->width), row->src_offs.entries, &first, 1, "");
+    LLVMValueRef offs = pw_gen_load(g, pw_gen_vec(g, t->width, GROUP_MOVES), entries);
+    if (t->width < 8)
+        offs = LLVMBuildZExt(g->b, offs, pw_gen_vec(g, 8, GROUP_MOVES), "");
+    LLVMValueRef p = LLVMBuildGEP2(g->b, unit, pw_gen_at_k(g, at.src, m->src), &offs, 1, "");
+    LLVMValueRef all = LLVMConstAllOnes(LLVMVectorType(g->i1, GROUP_MOVES));
+    LLVMValueRef args[4] = {p, LLVMConstInt(g->i32, 1, false), all, LLVMGetPoison(words)};
+    pw_gen_store(g, pw_gen_call(g, "llvm.masked.gather", types, 2, args, 4), pw_gen_at_k(g, at.dst, m->dst));
+}
+
 /* Addresses follow from the iteration before: multiples of a step would each take a register, set before the loop. */
 static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size, ahead far)
 {
@@ -360,7 +383,10 @@ static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at 
     pw_at block = {f.dst, f.src};
     int together = words_together(leaf, row, size);
     LLVMValueRef words = NULL;
-    for (int k = 0; k < size; k++) {
+    bool gathered = is_gathered(g, leaf, row, size, together);
+    if (gathered)
+        emit_gather(g, leaf->moves, row, block, first);
+    for (int k = 0; k < size && !gathered; k++) {
         pw_at offset = pw_row_offset(g, row, block, LLVMBuildAdd(g->b, first, pw_gen_k(g, k), ""));
         prefetch_block(g, leaf->moves, block, far);
         emit_block(g, leaf, offset, k, together, &words);

@@ -13,16 +13,21 @@
 
 static const int64_t counts[] = {0, 1, 2, 5};
 
+static void parse(const char *text, pw_arena *arena, pw_type *type)
+{
+    pw_diag diag = {0};
+    if (pw_parse(text, arena, type, NULL, &diag) != PW_OK) {
+        print_error("%s\n%s\n", text, diag.text);
+        fail();
+    }
+}
+
 static void check_text(kernels *k, const char *text)
 {
     pw_arena *arena = pw_arena_create();
     pw_type type;
-    pw_diag diag = {0};
     pw_target target;
-    if (pw_parse(text, arena, &type, NULL, &diag) != PW_OK) {
-        print_error("%s\n%s\n", text, diag.text);
-        fail();
-    }
+    parse(text, arena, &type);
     for (int t = 0; pw_target_compatible(t, &target); t++) {
         /* For this code x86-64-v2 is the same as x86-64. */
         if (t > 0 && strcmp(target.cpu, "x86-64-v2") == 0)
@@ -150,8 +155,22 @@ static void transposes(void **state)
 }
 
 /* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
+/* For a CPU whose code gathers words: what it has for lists of words runs on each CPU that shuffles bytes. */
+static void check_gathers(kernels *k, const char *text)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type type;
+    pw_target target;
+    parse(text, arena, &type);
+    assert_int_equal(pw_target_parse("x86_64", "sapphirerapids", &target, NULL), PW_OK);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        check_kernel(k, &type, counts[i], &target, 17, text);
+    pw_arena_destroy(arena);
+}
+
 static void lists(void **state)
 {
+    bool gathers = pw_target_isa_of(pw_target_host()).byte_shuffles;
     static const int widths[] = {1, 3, 4, 8, 12, 24, 64, 300};
     char text[8192];
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
@@ -162,6 +181,8 @@ static void lists(void **state)
                                        (i * i + i % 3) * scale + i * 2 * widths[w]);
             snprintf(text + at, sizeof text - at, "] { bytes %d align 1 } }", widths[w]);
             check_text(*state, text);
+            if (gathers && (widths[w] == 4 || widths[w] == 8))
+                check_gathers(*state, text);
         }
 }
 
