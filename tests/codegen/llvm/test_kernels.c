@@ -154,7 +154,6 @@ static void transposes(void **state)
                "type(lb 0, extent 172032) { stream 41 stride 8 { stream 42 stride 4096 { bytes 8 align 8 } } }");
 }
 
-/* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
 /* For a CPU whose code gathers words: what it has for lists of words runs on each CPU that shuffles bytes. */
 static void check_gathers(kernels *k, const char *text)
 {
@@ -168,6 +167,7 @@ static void check_gathers(kernels *k, const char *text)
     pw_arena_destroy(arena);
 }
 
+/* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
 static void lists(void **state)
 {
     bool gathers = pw_target_isa_of(pw_target_host()).byte_shuffles;
