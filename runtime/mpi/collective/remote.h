@@ -58,7 +58,8 @@ static inline bool pw_remote_serves(pw_collective_family family, pw_side_form fo
  * time the ranks agree. NULL: the ranks talk of no blocks. */
 pw_remote_request *pw_remote_agree(const pw_collective *c);
 /* Finds out of which of these blocks both ranks agree, and takes them out of the call, if it is persistent for good.
- * `sound`: blocks may leave MPI's call. To be called unless the arguments have an error. NULL: none is taken out. */
+ * `sound`: blocks may leave MPI's call. Between GPUs to be called in each call, else unless the arguments have an
+ * error. NULL: none is taken out. */
 pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, bool sound);
 /* Begins to move the blocks. To be called once, or in each start. */
 void pw_remote_start_blocks(pw_remote_request *q);

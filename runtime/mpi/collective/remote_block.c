@@ -338,7 +338,7 @@ void pw_remote_note(pw_remote_slot *s)
 
 void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_talk *t)
 {
-    s->bytes = block_bytes(side, s->block);
+    s->bytes = s->record && !t->ready ? 0 : block_bytes(side, s->block); /* the arguments may have errors */
     s->active = s->bytes >= t->least && !(t->rests && is_skipped(s));
     s->agreed = s->lost = s->done = false;
     s->answer = (pw_remote_reply){.reads = false};

@@ -18,7 +18,7 @@
 
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
-bool pw_remote_on;
+bool pw_remote_on, pw_remote_is_near;
 pw_remote_request pw_remote_none;
 static int asked;
 static char some_blocks;

@@ -3,12 +3,13 @@
  * edges to each other, with blocks of spread doubles; after some calls one launch is all that a call needs. In every
  * third call after that a block is empty, one lies in host memory on one side, and one is long, which go by MPI.
  *
- * usage: near <driver, or -> [threads | without | many | calls | unequal | closed | fails]
+ * usage: near <driver, or -> [threads | without | many | calls | unequal | errors | closed | fails]
  * threads: two threads at once, each on a communicator of its own. without: rank 1 uses no GPU. many: on one
  * communicator after the other, whose records must be given back. calls: MPI_Alltoallw, from one layout to another, of
  * long pieces, in place, and between groups. unequal: a rank expects fewer bytes than are sent, or none, which must not
- * hang. closed: the driver opens no memory of others. fails: a receiver's GPU fails, which is an error of its call
- * alone. Exits 77, for "skipped", without a GPU.
+ * hang. errors: calls that go to MPI as they are on one rank, or that MPI refuses, must not hinder later ones. closed:
+ * the driver opens no memory of others. fails: a receiver's GPU fails, which is an error of its call alone. Exits 77,
+ * for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
@@ -291,6 +292,31 @@ static void work_unequally(int expected)
     MPI_Comm_free(&comm);
 }
 
+/* Rank 0 names the same memory twice, of which nothing is sent. Then a type is missing. */
+static void work_with_errors(void)
+{
+    MPI_Comm comm = make_graph();
+    MPI_Aint displs[2][EDGES] = {{0}};
+    MPI_Datatype types[2][EDGES];
+    int counts[2][EDGES] = {{0}}, other = rank == 0 ? 0 : 1;
+
+    for (int i = 0; i < 2 * EDGES; i++)
+        types[i / EDGES][i % EDGES] = spread;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    work(comm, 4);
+    CHECK(MPI_Neighbor_alltoallw(out.at, counts[0], displs[0], types[0], rank == 0 ? out.at : in.at, counts[other],
+                                 displs[other], types[other], comm) == MPI_SUCCESS,
+          "an empty call has failed");
+    work(comm, 4);
+    types[0][2] = MPI_DATATYPE_NULL;
+    counts[0][2] = 1;
+    CHECK(MPI_Neighbor_alltoallw(out.at, counts[0], displs[0], types[0], in.at, counts[1], displs[1], types[1], comm) !=
+              MPI_SUCCESS,
+          "a call without a type has not failed");
+    work(comm, 4);
+    MPI_Comm_free(&comm);
+}
+
 static void work_in_vain(void)
 {
     MPI_Comm comm = make_graph();
@@ -333,6 +359,9 @@ int main(int argc, char **argv)
         make_buffers();
         work_unequally(SHORT - 1);
         work_unequally(0);
+    } else if (strcmp(mode, "errors") == 0) {
+        make_buffers();
+        work_with_errors();
     } else if (strcmp(mode, "fails") == 0) {
         make_buffers();
         work_in_vain();
