@@ -82,12 +82,14 @@ const char *packwright_network_of(MPI_Comm comm)
 
 pw_remote_request *pw_remote_agree(const pw_collective *c)
 {
-    bool is_possible = !c->group->between_groups && c->send.buf != MPI_IN_PLACE &&
+    bool is_possible = c->send.buf != MPI_IN_PLACE &&
                        (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours) &&
                        (c->way.mode == PW_BLOCKING || !pw_remote_is_near);
     pw_remote_request **q = &((pw_communicator *)c->group)->remote[pw_remote_kind(c->family, c->send.form)];
 
-    if (is_possible && !*q)
+    if (c->group->between_groups)
+        *q = &pw_remote_none;
+    else if (is_possible && !*q)
         *q = pw_remote_make(c, new_id());
     return is_possible && *q != &pw_remote_none ? *q : NULL;
 }
