@@ -20,7 +20,8 @@
 /* Whether a message of GPU memory may get a stand-in. */
 bool pw_gpu_may_show(void);
 
-/* Offers the buffer to other processes, as by a stand-in of which no MPI knows. False: it does not lie in one
+/* Offers the buffer to other processes, as by a stand-in of which no MPI knows, once the program's work in the default
+ * stream is done. It must stay as it is until the offer's late read is over (late.h). False: it does not lie in one
  * allocation that the driver opens to them, or its layout cannot be told. */
 bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer);
 

@@ -1,7 +1,7 @@
 /*
  * A collective from its check to its completion: the sides that pay are staged, blocks to oneself are copied, blocks
- * that are read over a network are taken out, and MPI gets what is left. A call is either carried out whole or left to
- * MPI with the caller's own arguments; once MPI must not touch a buffer, an error is the call's.
+ * that are read without MPI are taken out (remote.h), and MPI gets what is left. A call is either carried out whole or
+ * left to MPI with the caller's own arguments; once MPI must not touch a buffer, an error is the call's.
  *
  * An operation is a collective in which MPI gets stand-ins for buffers. A blocking call packs what MPI reads, calls
  * MPI, and unpacks what MPI has written. With a request the operation moves to memory of its own and unpacks when the

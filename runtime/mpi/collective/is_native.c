@@ -335,7 +335,7 @@ PW_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
 
 /* Returns whether both sides are left to MPI. The answer is no while there are orphans to settle on the way out, and
- * for calls of which blocks may be read over a network (remote.h). */
+ * for calls of which blocks may be read without MPI (remote.h). */
 PW_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm comm)
 {
     pw_call_kind kind = pw_family_kind(family);

@@ -1,7 +1,7 @@
 /*
- * How the ranks of a communicator find out whether all of them have a network, and find each other there. Data: the
- * slots of the communicator. Invariant: each rank makes the same calls of MPI, whatever fails on it, and all get the
- * same answer.
+ * How the ranks of a communicator find out whether all of them have a network, or GPUs, and find each other there.
+ * Data: the slots of the communicator. Invariant: each rank makes the same calls of MPI, whatever fails on it, and all
+ * get the same answer.
  */
 #include "base/log.h"
 #include "runtime/engine/gpu/memory.h"

@@ -169,6 +169,7 @@ static bool attend(pw_remote_request *q)
     return take_steps(q);
 }
 
+/* The thread looks after blocks over a network alone, so those between GPUs need no lock. */
 bool pw_remote_is_over(pw_remote_request *q)
 {
     bool over = pw_remote_is_near ? take_steps(q) : attend(q);
