@@ -4,8 +4,9 @@
  */
 #include "runtime/choice/site.h"
 
+#include "base/lock.h"
+
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,17 +321,12 @@ static int lead(pw_site *s, pw_round *now)
     return s->way[PW_TRIAL_USUAL];
 }
 
-static int in_window(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
+static int in_window(pw_site *s, const pw_site_question *q, pw_round *r)
 {
-    pw_round *r = flight && flight->lead ? flight : now;
-    int way;
+    PW_HOLD(&sites.lock);
+    int way = r->lead ? take_part(s, r) : lead(s, r);
 
-    if (!r)
-        return atomic_load_explicit(&s->chosen, memory_order_relaxed);
-    pthread_mutex_lock(&sites.lock);
-    way = r->lead ? take_part(s, r) : lead(s, r);
     r->varies = r->lead && (r->varies || !q->ignored);
-    pthread_mutex_unlock(&sites.lock);
     return way;
 }
 
@@ -373,11 +369,12 @@ static pw_site *find(const pw_site_key *key, const pw_site_question *q)
 static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *flight)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
+    pw_round *r = flight && flight->lead ? flight : now;
     bool due = pw_site_is_due(s);
     double costs[PW_SITE_WAYS];
 
-    if (s->has_trial && q->rivals > 0 && (due || (now && now->lead) || (flight && flight->lead)))
-        return in_window(s, q, now, flight);
+    if (s->has_trial && q->rivals > 0 && (due || (r && r->lead)))
+        return r ? in_window(s, q, r) : atomic_load_explicit(&s->chosen, memory_order_relaxed);
     if (due)
         return ask(s, q, rounds, costs);
     atomic_store_explicit(&s->rounds, rounds + 1, memory_order_relaxed);
@@ -422,17 +419,15 @@ void pw_site_each(void (*fn)(void *arg, const pw_site *s), void *arg)
 
 void pw_site_ask_all(void)
 {
-    pthread_mutex_lock(&sites.lock);
+    PW_HOLD(&sites.lock);
     for (int i = 0; i < sites.n; i++)
         atomic_store_explicit(&sites.all[i]->until, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&sites.lock);
 }
 
 void pw_site_share(pw_board *board)
 {
-    pthread_mutex_lock(&sites.lock);
+    PW_HOLD(&sites.lock);
     sites.board = board;
-    pthread_mutex_unlock(&sites.lock);
 }
 
 void pw_site_reset(void)
