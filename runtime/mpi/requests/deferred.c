@@ -114,9 +114,8 @@ static void start(pw_deferred *d)
     pw_pending *p = d->pending;
     MPI_Request request = p->request;
     unsigned nested = queue.nested;
-    int rc;
+    int rc = pw_mpi_error(pw_staging_pack(d->out));
 
-    rc = pw_mpi_error(pw_staging_pack(d->out));
     p->error = rc == MPI_SUCCESS ? MPI_ERR_OTHER : rc;
     if (rc == MPI_SUCCESS)
         rc = pw_next.MPI_Start(&request);
@@ -206,7 +205,10 @@ void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out)
     d->pending = p;
     d->out = out;
     d->next = NULL;
-    *(queue.first ? &queue.last->next : &queue.first) = d;
+    if (queue.first)
+        queue.last->next = d;
+    else
+        queue.first = d;
     queue.last = d;
     if (!queue.gathered)
         queue.gathered = d;

@@ -132,9 +132,8 @@ void pw_loopback_miss(MPI_Comm comm, int peer)
 
 void pw_loopback_lose(MPI_Comm comm)
 {
-    pthread_mutex_lock(&table.lock);
+    PW_HOLD(&table.lock);
     lose(comm);
-    pthread_mutex_unlock(&table.lock);
 }
 
 void pw_loopback_forget(MPI_Comm comm)
@@ -194,7 +193,10 @@ void pw_loopback_post(pw_loopback_receive *r, MPI_Comm comm, int tag)
     }
     r->channel = c;
     r->next = NULL;
-    *(c->first ? &c->last->next : &c->first) = r;
+    if (c->first)
+        c->last->next = r;
+    else
+        c->first = r;
     c->last = r;
 }
 
