@@ -46,34 +46,36 @@ static void refuse(pw_asked *a, pw_strategy_id id, unsigned *refused)
         *refused |= 1U << id;
 }
 
-bool pw_staging_open(pw_staging *s, const pw_message *m)
+/* Finishes the opening of a message by a strategy that has taken what it needs, or needs nothing. */
+static bool settle(pw_staging *s, const pw_message *m, const pw_strategy *strategy, pw_site *record)
 {
-    unsigned refused = 0;
-    pw_site *record;
-    const pw_strategy *strategy;
-    pw_strategy_id id;
-    pw_asked asked;
-    int way;
-
-    record = pw_strategy_again(m, &way);
-    if (record && (strategy = pw_strategy_of((pw_strategy_id)way))->take &&
-        pw_staging_open_by(s, m, strategy) == PW_OK) {
+    if (strategy->take) {
         s->site = record;
         return true;
     }
+    if (strategy->leave)
+        strategy->leave(m);
+    *s = (pw_staging){.site = strategy->leave ? NULL : record};
+    return false;
+}
+
+bool pw_staging_open(pw_staging *s, const pw_message *m)
+{
+    unsigned refused = 0;
+    int way = pw_way_left;
+    pw_site *record = pw_strategy_again(m, &way);
+    const pw_strategy *strategy = pw_strategy_of((pw_strategy_id)way);
+    pw_strategy_id id;
+    pw_asked asked;
+
+    if (record && (!strategy->take || pw_staging_open_by(s, m, strategy) == PW_OK))
+        return settle(s, m, strategy, record);
     pw_ask(&asked, m);
     while ((strategy = pw_strategy_of(id = pw_strategy_choose(&asked, refused, &record)))->take &&
            pw_staging_open_by(s, m, strategy) != PW_OK)
         refuse(&asked, id, &refused);
     pw_message_count(m, id);
-    if (!strategy->take) {
-        if (strategy->leave)
-            strategy->leave(m);
-        *s = (pw_staging){.site = strategy->leave ? NULL : record};
-        return false;
-    }
-    s->site = record;
-    return true;
+    return settle(s, m, strategy, record);
 }
 
 /*
