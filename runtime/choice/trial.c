@@ -8,8 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* What a step holds besides 1 + a slot: LAST and the slot that is best so far, while the last times come in; the end.
- */
+/* What a step holds besides 1 + a slot: LAST and the best slot so far, while the last times come in; the end. */
 enum { LAST = 0x80, OVER = 0xff };
 
 /* A slot wins only with less than this part of the usual slot's time, and of the safe slot's: closer ones are not told

@@ -162,11 +162,6 @@ static pw_site_key key_of(const pw_asked *a)
                                   VARIANT * m->variant};
 }
 
-static pw_hash hash_of(const pw_message *m)
-{
-    return m->entry->layout ? m->entry->layout->hash : (pw_hash){0, 0};
-}
-
 static void share_trials(void)
 {
     pw_site_share(pw_commons_part_of(PW_COMMONS_TRIALS));
@@ -182,9 +177,10 @@ void pw_strategy_share_trials(void)
 
 static pw_site_question question_of(pw_asked *a)
 {
+    const pw_layout *layout = a->message->entry->layout;
     pw_site_question q = {.ways = PW_STRATEGY_COUNT,
                           .forced = chosen_by.forced,
-                          .example = hash_of(a->message),
+                          .example = layout ? layout->hash : (pw_hash){0, 0},
                           .ignored = a->message->is_ignored,
                           .cost = cost,
                           .first = first_cost,
@@ -197,10 +193,11 @@ static pw_site_question question_of(pw_asked *a)
     return q;
 }
 
-/* Whether nothing but a layout, a size, the kind of call and the memory tells the messages of a site apart. */
+/* Whether nothing but the layouts, a size, the kind of call and the memory tells the messages of a site apart. */
 static bool is_plain(const pw_message *m, const pw_site *s)
 {
-    return m->kind <= PW_CALL_NONBLOCKING && !m->to && m->variant == 0 && s->key.place == place_of(m);
+    return m->kind <= (m->to ? PW_CALL_NEIGHBOUR : PW_CALL_NONBLOCKING) && m->variant == 0 &&
+           s->key.place == place_of(m) + (m->to ? ONESELF : 0);
 }
 
 /* An entry is shared and constant, except for its atomic fields. */
@@ -219,8 +216,8 @@ static void remember_in(const pw_message *m, pw_site *s)
     if (!m->entry->layout || (pw_buffer_is_on_device(&m->buffer) && pw_gpu_mpi_is_aware()))
         return;
     atomic_store(slot, s);
-    if (pw_split_is_possible(
-            m)) /* It may be known only since now: types/entries.c clears the slots before or after this. */
+    /* It may be known only since now: types/entries.c clears the slots before or after this. */
+    if (pw_split_is_possible(m))
         atomic_store(slot, NULL);
 }
 
@@ -267,7 +264,8 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
     pw_site *s = atomic_load_explicit(slot_of(m), memory_order_acquire);
     unsigned set;
 
-    if (!s || pw_gate_judged || !is_plain(m, s) || m->cost_bytes < s->least || m->cost_bytes > s->most)
+    if (!s || pw_gate_judged || !is_plain(m, s) || m->cost_bytes < s->least || m->cost_bytes > s->most ||
+        (m->to && atomic_load_explicit(&m->to->entry->choices.to_oneself[m->kind], memory_order_relaxed) != s))
         return NULL;
     *way = atomic_load_explicit(&s->chosen, memory_order_relaxed);
     set = pw_message_conditions(m);
@@ -352,14 +350,17 @@ bool pw_message_is_joined(const pw_message *from, const pw_message *to, pw_site 
     pw_message m = *from;
     pw_asked a;
     pw_site *record;
-    bool joins;
+    int way;
 
     m.role = PW_SEND;
     m.to = to;
-    pw_ask(&a, &m);
-    joins = pw_strategy_choose(&a, 0, &record) == joined;
+    record = pw_strategy_again(&m, &way);
+    if (!record) {
+        pw_ask(&a, &m);
+        way = (int)pw_strategy_choose(&a, 0, &record);
+    }
     *site = chosen_by.counted ? NULL : record;
-    if (!joins)
+    if (way != (int)joined)
         return false;
     if (!from->entry->layout || !to->entry->layout || pw_strategy_is_forced() ||
         (record && atomic_load_explicit(&record->rounds, memory_order_relaxed) >= OFTEN))

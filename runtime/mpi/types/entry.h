@@ -23,10 +23,9 @@ typedef enum pw_transfer_kind {
 /* What the choice of a strategy keeps in an entry. The registry only sets it to zero; runtime/mpi/strategy writes it.
  */
 typedef struct pw_entry_choices {
-    /* Decisions for the layout in host memory that were native when last asked for, by the kind of call and
-     * pw_native_slot. */
+    /* The last sites of messages of the layout in host memory, by the kind of call and pw_native_slot. */
     _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
-    /* The same of messages to oneself that have this layout where they leave: the last one. */
+    /* The same of messages to oneself that have this layout on either side. */
     _Atomic(pw_site *) to_oneself[PW_CALL_KINDS];
     /* Transfers by what they belong to and by strategy, sent (put, written) and received (got, read), and the bytes of
      * all; counted when statistics are reported. */
