@@ -1,6 +1,7 @@
 /* The disk fills up in the middle of an entry: one warning, no half entry, kernels that work. And limits of the
  * process: no kernels, and no end of the process. */
 #include "tests/cache/scene.h"
+#include "tests/support/address_space.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -67,23 +68,11 @@ static void file_size_limit(void **state)
 /* LLVM ends the process when it gets no memory, so it must not be begun with little. Sanitizers need more themselves.
  */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-static rlim_t address_space(void)
-{
-    FILE *statm = fopen("/proc/self/statm", "r");
-    long pages = 0;
-
-    if (statm && fscanf(statm, "%ld", &pages) != 1)
-        pages = 0;
-    if (statm)
-        fclose(statm);
-    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
 static bool with_little_memory(void *arg)
 {
     scene *s = arg;
     pw_cache *cache = scene_cache(s, 0);
-    rlim_t used = address_space();
+    rlim_t used = address_space_now();
 
     CHILD_CHECK(used > 0 && !setrlimit(RLIMIT_AS, &(struct rlimit){used + (32 << 20), used + (32 << 20)}));
     scene_listen();

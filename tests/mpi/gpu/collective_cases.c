@@ -8,6 +8,7 @@
 #include "tests/mpi/gpu/fake.h"
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
+#include "tests/support/address_space.h"
 
 #include <sys/resource.h>
 
@@ -240,20 +241,16 @@ static void limit_memory(bool limited)
 {
     static struct rlimit usual;
     struct rlimit less;
-    long pages = 0;
-    FILE *f;
+    size_t used;
 
     if (!limited) {
         setrlimit(RLIMIT_AS, &usual);
         return;
     }
-    f = fopen("/proc/self/statm", "r");
-    if (!f || fscanf(f, "%ld", &pages) != 1)
-        CHECK(false, "no /proc/self/statm");
-    if (f)
-        fclose(f);
+    used = address_space_now();
+    CHECK(used > 0, "the system does not tell how many addresses are taken");
     getrlimit(RLIMIT_AS, &usual);
-    less = (struct rlimit){.rlim_cur = (rlim_t)pages * 4096 + LARGE / 8, .rlim_max = usual.rlim_max};
+    less = (struct rlimit){.rlim_cur = used + LARGE / 8, .rlim_max = usual.rlim_max};
     setrlimit(RLIMIT_AS, &less);
 }
 

@@ -13,6 +13,7 @@
  */
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
+#include "tests/support/address_space.h"
 
 #include <pthread.h>
 
@@ -172,23 +173,11 @@ static void work_by_threads(void)
     MPI_Comm_free(&comms[1]);
 }
 
-static long addresses(void)
-{
-    FILE *f = fopen("/proc/self/statm", "re");
-    long pages = 0;
-
-    if (f && fscanf(f, "%ld", &pages) != 1)
-        pages = 0;
-    if (f)
-        fclose(f);
-    return pages * 4096;
-}
-
 /* The addresses of the records of one communicator take 1.6 MiB. */
 static void work_on_many(void)
 {
     enum { MANY = 40, MOST = 32 << 20 };
-    long before = 0;
+    size_t before = 0;
 
     make_buffers();
     for (int i = 0; i < MANY; i++) {
@@ -197,9 +186,9 @@ static void work_on_many(void)
         work(comm, 2);
         MPI_Comm_free(&comm);
         if (i == 1)
-            before = addresses();
+            before = address_space_now();
     }
-    CHECK(addresses() < before + MOST, "%ld bytes more", addresses() - before);
+    CHECK(address_space_now() < before + MOST, "%zu bytes more", address_space_now() - before);
 }
 
 /* ---- other calls ------------------------------------------------------------------------------------------------- */
