@@ -63,13 +63,12 @@ static void test(const char *what, int bytes, int piece)
 
 int main(int argc, char **argv)
 {
-    const int weight = 1;
     int other, rc;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     other = 1 - rank;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
+    pair = test_graph_to(MPI_COMM_WORLD, other, 1);
     test(argv[1], atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 1);
     MPI_Comm_free(&pair);
     rc = test_result();

@@ -55,13 +55,12 @@ static void test(void)
 
 int main(int argc, char **argv)
 {
-    const int weight = 1;
     int rc, other;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     other = 1 - rank;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
+    pair = test_graph_to(MPI_COMM_WORLD, other, 1);
     test();
     MPI_Comm_free(&pair);
     rc = test_result();

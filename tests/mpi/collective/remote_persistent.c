@@ -205,14 +205,13 @@ static void test_remapped(void)
 
 int main(int argc, char **argv)
 {
-    const int weight = 1;
     exchange left;
     int rc;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     other = 1 - rank;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &other, &weight, 1, &other, &weight, MPI_INFO_NULL, 0, &pair);
+    pair = test_graph_to(MPI_COMM_WORLD, other, 1);
     test_starts();
     test_order_of_starts();
     test_progress();

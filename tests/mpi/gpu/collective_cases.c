@@ -41,17 +41,12 @@ static gpu_memory memory_in(int place, size_t bytes)
 
 static void make_shapes(void)
 {
-    int selves[BLOCKS] = {0}, weights[BLOCKS];
-
-    for (int i = 0; i < BLOCKS; i++)
-        weights[i] = 1;
     MPI_Type_vector(ELEMENTS, 1, 2, MPI_DOUBLE, &shapes[0]);
     MPI_Type_contiguous(ELEMENTS, MPI_DOUBLE, &shapes[1]);
     MPI_Type_contiguous(ELEMENTS / 2, MPI_DOUBLE_INT, &shapes[2]);
     for (int i = 0; i < SHAPES; i++)
         MPI_Type_commit(&shapes[i]);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, BLOCKS, selves, weights, BLOCKS, selves, weights, MPI_INFO_NULL, 0,
-                                   &graph);
+    graph = test_graph_to(MPI_COMM_SELF, 0, BLOCKS);
 }
 
 /* Exchanges the first n blocks; the others have no objects. */
@@ -206,7 +201,6 @@ static void make_kinds(void)
 {
     MPI_Errhandler handler = test_handler_create(count_errors);
     MPI_Datatype gaps;
-    int itself = 0, one = 1;
 
     MPI_Type_vector(ROWS, ROW, 2 * ROW, MPI_DOUBLE, &strided);
     MPI_Type_vector(ROWS / OBJECTS, ROW, 2 * ROW, MPI_DOUBLE, &gaps);
@@ -216,7 +210,7 @@ static void make_kinds(void)
     MPI_Type_free(&gaps);
     MPI_Op_create(sum_objects, 1, &own_sum);
     MPI_Comm_dup(MPI_COMM_SELF, &self);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &itself, &one, 1, &itself, &one, MPI_INFO_NULL, 0, &ring);
+    ring = test_graph_to(MPI_COMM_SELF, 0, 1);
     MPI_Comm_set_errhandler(self, handler);
     MPI_Comm_set_errhandler(ring, handler);
     test_handler_free(&handler);

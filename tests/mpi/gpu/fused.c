@@ -46,17 +46,13 @@ static MPI_Datatype region(int element, int direction, bool in)
 /* Makes the box, and the one into which all that it sends comes back. */
 static void make_box(box *b, int element)
 {
-    int selves[NEIGHBOURS] = {0}, weights[NEIGHBOURS];
-
     b->element = element;
     b->bytes = (size_t)(SIDE * SIDE * SIDE * element);
     for (int i = 0; i < NEIGHBOURS; i++) {
-        weights[i] = 1;
         b->out[i] = region(element, i < 13 ? i : i + 1, false);
         b->in[i] = region(element, i < 13 ? i : i + 1, true);
     }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, NEIGHBOURS, selves, weights, NEIGHBOURS, selves, weights,
-                                   MPI_INFO_NULL, 0, &b->graph);
+    b->graph = test_graph_to(MPI_COMM_SELF, 0, NEIGHBOURS);
 }
 
 static void free_box(box *b)
@@ -201,10 +197,10 @@ static void check_requests(int n)
 static void check_neighbours(int n)
 {
     static unsigned char from[NEIGHBOURS][SMALL], want[NEIGHBOURS][SMALL], got[SMALL];
-    int selves[NEIGHBOURS] = {0}, ones[NEIGHBOURS];
+    int ones[NEIGHBOURS];
     MPI_Datatype types[NEIGHBOURS];
     MPI_Aint outs[NEIGHBOURS], ins[NEIGHBOURS];
-    MPI_Comm graph;
+    MPI_Comm graph = test_graph_to(MPI_COMM_SELF, 0, n);
 
     for (int i = 0; i < n; i++) {
         ones[i] = 1;
@@ -212,7 +208,6 @@ static void check_neighbours(int n)
         outs[i] = out[i].at - out[0].at;
         ins[i] = in[i].at - in[0].at;
     }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, n, selves, ones, n, selves, ones, MPI_INFO_NULL, 0, &graph);
     for (int round = 0; round < ROUNDS; round++) {
         fill(n, (unsigned)(50 * round), from, want);
         MPI_Neighbor_alltoallw(out[0].at, ones, outs, types, in[0].at, ones, ins, types, graph);

@@ -372,16 +372,10 @@ static void blocks_are_read_together(void)
 {
     enum { HELD_MS = 60, READS = FLIGHT / 2 };
     flight out = make_flight(GPU_DEVICE), in = make_flight(GPU_DEVICE);
-    int peers[FLIGHT], weights[FLIGHT], packs = is_set("PACKWRIGHT_LAZY", "0") ? FLIGHT : 1;
-    MPI_Comm graph;
+    int packs = is_set("PACKWRIGHT_LAZY", "0") ? FLIGHT : 1;
+    MPI_Comm graph = test_graph_to(MPI_COMM_WORLD, 1 - rank, FLIGHT);
     long before;
 
-    for (int i = 0; i < FLIGHT; i++) {
-        peers[i] = 1 - rank;
-        weights[i] = 1;
-    }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, FLIGHT, peers, weights, FLIGHT, peers, weights, MPI_INFO_NULL, 0,
-                                   &graph);
     for (unsigned round = 0; round < 4; round++)
         exchange_blocks(&out, &in, 500 + 10 * round, graph);
     delay(HELD_MS);

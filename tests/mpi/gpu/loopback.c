@@ -216,11 +216,10 @@ static void alltoallw(MPI_Status *statuses)
     static const int ones[1] = {1};
     static const MPI_Aint zeros[1] = {0};
     static MPI_Comm ring = MPI_COMM_NULL;
-    int rank = 0, weight = 1;
 
     (void)statuses;
     if (ring == MPI_COMM_NULL)
-        MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &rank, &weight, 1, &rank, &weight, MPI_INFO_NULL, 0, &ring);
+        ring = test_graph_to(MPI_COMM_SELF, 0, 1);
     MPI_Neighbor_alltoallw(out[0].at, ones, zeros, &every_second, in[0].at, ones, zeros, &pairs, ring);
 }
 

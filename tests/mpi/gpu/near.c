@@ -149,16 +149,7 @@ static void *work_in_thread(void *comm)
 
 static MPI_Comm make_graph(void)
 {
-    int peers[EDGES], weights[EDGES];
-    MPI_Comm comm;
-
-    for (int i = 0; i < EDGES; i++) {
-        peers[i] = 1 - rank;
-        weights[i] = 1;
-    }
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, EDGES, peers, weights, EDGES, peers, weights, MPI_INFO_NULL, 0,
-                                   &comm);
-    return comm;
+    return test_graph_to(MPI_COMM_WORLD, 1 - rank, EDGES);
 }
 
 static void work_by_threads(void)

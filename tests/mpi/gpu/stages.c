@@ -352,16 +352,6 @@ static void check_parameters(void)
     }
 }
 
-static void make_graph(void)
-{
-    int selves[NEIGHBOURS] = {0}, weights[NEIGHBOURS];
-
-    for (int i = 0; i < NEIGHBOURS; i++)
-        weights[i] = 1;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_SELF, NEIGHBOURS, selves, weights, NEIGHBOURS, selves, weights,
-                                   MPI_INFO_NULL, 0, &graph);
-}
-
 int main(int argc, char **argv)
 {
     const char *jit = getenv("PACKWRIGHT_JIT");
@@ -376,7 +366,7 @@ int main(int argc, char **argv)
     fail = (void (*)(const char *, int, int))gpu_symbol("fake_fail");
     MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
-    make_graph();
+    graph = test_graph_to(MPI_COMM_SELF, 0, NEIGHBOURS);
     make_buffers(BEYOND);
     for (int how = 0; how < WAYS; how++)
         check_gathered((way)how, how == COLLECTIVE ? NEIGHBOURS : MANY);

@@ -121,6 +121,20 @@ void test_give_up_reading(void)
     }
 }
 
+MPI_Comm test_graph_to(MPI_Comm comm, int rank, int edges)
+{
+    int *peers = malloc(2 * (size_t)edges * sizeof *peers), *weights = peers + edges;
+    MPI_Comm graph;
+
+    for (int i = 0; i < edges; i++) {
+        peers[i] = rank;
+        weights[i] = 1;
+    }
+    MPI_Dist_graph_create_adjacent(comm, edges, peers, weights, edges, peers, weights, MPI_INFO_NULL, 0, &graph);
+    free(peers);
+    return graph;
+}
+
 int test_class_of(int rc)
 {
     int class = MPI_SUCCESS;

@@ -56,6 +56,8 @@ bool test_has_userfaultfd(void);
 void test_limit_userfaultfd(bool for_user_code);
 /* Gives up the capability with which this process may read every other one. */
 void test_give_up_reading(void);
+/* Returns a communicator of the same processes on whose graph so many edges lead to one rank and come from it. */
+MPI_Comm test_graph_to(MPI_Comm comm, int rank, int edges);
 /* Returns the error class of what a call has returned. */
 int test_class_of(int rc);
 /* Is a whole program: MPI_Init, the checks, MPI_Finalize. Returns what main returns. */
