@@ -4,9 +4,6 @@
 #include "tests/mpi/support/harness.h"
 #include "tests/support/intel_mpi.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 int trial_skipped;
 
 #ifdef OPEN_MPI
@@ -386,26 +383,6 @@ static void run_persistent(trial *t)
 
 /* ---- a trial ----------------------------------------------------------------------------------------------------- */
 
-static const char *under_way;
-
-static void give_up(int sig)
-{
-    ssize_t ignored = write(STDERR_FILENO, "hangs: ", 7);
-
-    (void)sig;
-    ignored = write(STDERR_FILENO, under_way, strlen(under_way));
-    ignored = write(STDERR_FILENO, "\n", 1);
-    (void)ignored;
-    _exit(1);
-}
-
-static void watch(const trial *t)
-{
-    under_way = t->text;
-    signal(SIGALRM, give_up);
-    alarm(MOST_SECONDS);
-}
-
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
 /* Returns whether there are basic elements of several sizes, and enough of them for pieces that may end inside one. */
 static bool cuts_elements(const trial *t)
@@ -479,9 +456,9 @@ void trial_run(const trial_group *group, const call *c, uint64_t seed)
     if (group->comm == MPI_COMM_NULL)
         return;
     agree(&t, group, c, seed);
-    watch(&t);
+    test_watch(t.text, MOST_SECONDS);
     if (!is_broken_below(&t))
         run(&t);
-    alarm(0);
+    test_watch(NULL, 0);
     data_base_free(&t.base);
 }

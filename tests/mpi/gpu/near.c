@@ -19,6 +19,7 @@
 
 enum {
     SKIPPED = 77,
+    PATIENCE = 30, /* seconds */
     EDGES = 26,
     BEFORE = 6,
     ROUNDS = 18,
@@ -267,9 +268,11 @@ static void work_unequally(int expected)
 
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     work(comm, 4);
+    test_watch(expected ? "fewer bytes are expected than are sent" : "none of the bytes are expected", PATIENCE);
     rc = call(4, rank == 0 ? SHORT : 0, rank == 1 ? expected : 0);
     CHECK(rc == MPI_SUCCESS || rank == 1, "rank 0 has failed");
     MPI_Comm_free(&comm);
+    test_watch(NULL, 0);
 }
 
 /* Rank 0 names the same memory twice, of which nothing is sent. Then a type is missing. */
@@ -284,16 +287,21 @@ static void work_with_errors(void)
         types[i / EDGES][i % EDGES] = spread;
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     work(comm, 4);
+    test_watch("a call that one rank leaves to MPI", PATIENCE);
     CHECK(MPI_Neighbor_alltoallw(out.at, counts[0], displs[0], types[0], rank == 0 ? out.at : in.at, counts[other],
                                  displs[other], types[other], comm) == MPI_SUCCESS,
           "an empty call has failed");
+    test_watch("calls after one that one rank leaves to MPI", PATIENCE);
     work(comm, 4);
+    test_watch("a call without a type", PATIENCE);
     types[0][2] = MPI_DATATYPE_NULL;
     counts[0][2] = 1;
     CHECK(MPI_Neighbor_alltoallw(out.at, counts[0], displs[0], types[0], in.at, counts[1], displs[1], types[1], comm) !=
               MPI_SUCCESS,
           "a call without a type has not failed");
+    test_watch("calls after one without a type", PATIENCE);
     work(comm, 4);
+    test_watch(NULL, 0);
     MPI_Comm_free(&comm);
 }
 

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -142,6 +143,30 @@ int test_class_of(int rc)
     if (rc != MPI_SUCCESS)
         MPI_Error_class(rc, &class);
     return class;
+}
+
+static char what_hangs[512];
+
+static void give_up(int sig)
+{
+    ssize_t ignored = write(STDERR_FILENO, what_hangs, strlen(what_hangs));
+
+    (void)sig;
+    (void)ignored;
+    _exit(1);
+}
+
+void test_watch(const char *what, unsigned seconds)
+{
+    int rank;
+
+    alarm(0);
+    if (!what)
+        return;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    snprintf(what_hangs, sizeof what_hangs, "rank %d hangs: %s\n", rank, what);
+    signal(SIGALRM, give_up);
+    alarm(seconds);
 }
 
 int test_run(int *argc, char ***argv, void (*check)(void))

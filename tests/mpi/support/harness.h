@@ -60,6 +60,9 @@ void test_give_up_reading(void);
 MPI_Comm test_graph_to(MPI_Comm comm, int rank, int edges);
 /* Returns the error class of what a call has returned. */
 int test_class_of(int rc);
+/* Ends the program, with a line that names its rank and `what`, unless it is called again within so many seconds. NULL
+ * ends the watch. */
+void test_watch(const char *what, unsigned seconds);
 /* Is a whole program: MPI_Init, the checks, MPI_Finalize. Returns what main returns. */
 int test_run(int *argc, char ***argv, void (*check)(void));
 
