@@ -55,6 +55,20 @@ static void exchange(MPI_Comm ring, int round, int rank)
     munmap(expected, BYTES);
 }
 
+/* A type is missing, which MPI reports to the communicator. */
+static void exchange_without_type(MPI_Comm ring)
+{
+    const int counts[2] = {1, 1};
+    const MPI_Aint places[2] = {0, 8};
+    const MPI_Datatype types[2] = {MPI_DOUBLE, MPI_DATATYPE_NULL};
+    double from[2] = {0}, to[2];
+
+    MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+    CHECK(MPI_Neighbor_alltoallw(from, counts, places, types, to, counts, places, types, ring) != MPI_SUCCESS,
+          "a call without a type has not failed");
+    MPI_Comm_set_errhandler(ring, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, period = 1, rc;
@@ -66,6 +80,8 @@ int main(int argc, char **argv)
     MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &period, 0, &ring);
     for (int round = 0; round < ROUNDS; round++)
         exchange(ring, round, rank);
+    exchange_without_type(ring);
+    exchange(ring, ROUNDS, rank);
     MPI_Comm_free(&ring);
     rc = test_result();
     MPI_Finalize();
