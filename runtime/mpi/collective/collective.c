@@ -238,8 +238,8 @@ static pw_verdict call_with_remote(pw_collective *c, int *rc)
     if (!c->group)
         return carry_out(c, verdict, NULL, rc);
     remote = pw_remote_agree(c);
-    if (remote && (pw_remote_is_near || verdict != PW_COLLECTIVE_LEFT))
-        remote = pw_remote_open(remote, c, is_sound);
+    if (remote)
+        remote = pw_remote_open(remote, c, verdict, is_sound);
     return remote || may_wait(c) ? carry_out(c, verdict, remote, rc) : PW_PASS;
 }
 

@@ -9,24 +9,22 @@
 #include "base/log.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/exchange/gpu/foreign.h"
-#include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/collective/remote_slot.h"
-#include "runtime/mpi/strategy/direct.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-bool pw_remote_on, pw_remote_is_near;
+const pw_transport *pw_remote_transport;
 pw_remote_request pw_remote_none;
 
 void pw_remote_start(void)
 {
     bool is_named = pw_env_choice(PW_ENV_NET) != 0; /* "off" */
 
-    pw_remote_on = is_named && pw_env_bool(PW_ENV_ALL_RANKS);
-    if (is_named && !pw_remote_on)
+    if (is_named && pw_env_bool(PW_ENV_ALL_RANKS))
+        pw_remote_transport = &pw_remote_net;
+    else if (is_named)
         pw_log(PW_LOG_WARN, "PACKWRIGHT_NET does nothing without PACKWRIGHT_ALL_RANKS=1");
 }
 
@@ -35,10 +33,11 @@ void pw_remote_look_for_gpus(void)
 {
     int here = pw_memory_has_cuda() || access("/dev/nvidiactl", F_OK) == 0, anywhere = 0;
 
-    if (pw_remote_on || !pw_env_bool(PW_ENV_ALL_RANKS))
+    if (pw_remote_transport || !pw_env_bool(PW_ENV_ALL_RANKS))
         return;
     PMPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    pw_remote_on = pw_remote_is_near = anywhere;
+    if (anywhere)
+        pw_remote_transport = &pw_remote_near;
 }
 
 /* ---- communicators ----------------------------------------------------------------------------------------------- */
@@ -54,10 +53,22 @@ static uint32_t new_id(void)
 void pw_remote_slots_close(pw_remote_request *q)
 {
     for (int i = 0; i < q->n; i++)
-        pw_remote_slot_close(&q->slots[i]);
+        pw_remote_transport->close(&q->slots[i]);
     free(q->slots);
     q->slots = NULL;
     q->n = 0;
+}
+
+void pw_remote_keep_agreed(pw_remote_request *q)
+{
+    int kept = 0;
+
+    for (int i = 0; i < q->n; i++)
+        if (q->slots[i].agreed)
+            q->slots[kept++] = q->slots[i];
+        else
+            pw_remote_transport->close(&q->slots[i]);
+    q->n = kept;
 }
 
 void pw_remote_forget(pw_communicator *group)
@@ -84,7 +95,7 @@ pw_remote_request *pw_remote_agree(const pw_collective *c)
 {
     bool is_possible = c->send.buf != MPI_IN_PLACE &&
                        (c->family != PW_NEIGHBOUR_ALLTOALL || c->group->has_neighbours) &&
-                       (c->way.mode == PW_BLOCKING || !pw_remote_is_near);
+                       (c->way.mode == PW_BLOCKING || pw_remote_transport->persistent);
     pw_remote_request **q = &((pw_communicator *)c->group)->remote[pw_remote_kind(c->family, c->send.form)];
 
     if (c->group->between_groups)
@@ -129,26 +140,68 @@ static pw_remote_request *make_persistent(const pw_remote_request *comm)
     return q;
 }
 
-/* The two ranks of each block have agreed or not: keeps the agreed ones. From now on they name each other's request. */
-static void keep_agreed(pw_remote_request *q)
+/* From now on the two ranks of each block name each other's request. */
+static void exchange_ids(pw_remote_request *q)
 {
-    int kept = 0;
-
     for (int i = 0; i < q->n; i++) {
-        pw_remote_slot *s = &q->slots[i];
-
-        if (!s->agreed) {
-            pw_remote_slot_close(s);
-            continue;
-        }
-        s->own_id = s->made;
-        s->id = s->receives ? s->offer.id : s->answer.id;
-        q->slots[kept++] = *s;
+        q->slots[i].own_id = q->id;
+        q->slots[i].id = q->slots[i].receives ? q->slots[i].offer.id : q->slots[i].answer.id;
     }
-    q->n = kept;
 }
 
 /* ---- the talk ---------------------------------------------------------------------------------------------------- */
+
+/* MPI reports a missing type to the communicator of the call, and would report it to another one here. */
+static int64_t block_bytes(const pw_side *side, int i)
+{
+    MPI_Count count = pw_side_use(side, i) ? pw_side_count(side, i) : 0, size = 0;
+    int64_t bytes;
+
+    if (count <= 0 || pw_side_type(side, i) == MPI_DATATYPE_NULL ||
+        PMPI_Type_size_x(pw_side_type(side, i), &size) != MPI_SUCCESS || size < 0 ||
+        __builtin_mul_overflow((int64_t)count, (int64_t)size, &bytes))
+        return 0;
+    return bytes;
+}
+
+/* Whether this is one of the calls in which the ranks do not talk of a block. Both ranks count the same calls, since
+ * both know the bytes and what came of the last talk. */
+static bool is_skipped(pw_remote_slot *s)
+{
+    return s->talks.key == (uint64_t)s->bytes && !pw_evidence_may(&s->talks);
+}
+
+/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Rests are even, so
+ * that of two kinds of calls in turn each is talked of. */
+static void note(pw_remote_slot *s)
+{
+    static const pw_evidence_rule rule = {.patience = 1, .least = 2, .most = 1024};
+
+    if (!s->active)
+        return;
+    pw_evidence_of(&s->talks, (uint64_t)s->bytes);
+    if (s->agreed)
+        pw_evidence_worked(&s->talks, &rule);
+    else
+        pw_evidence_failed(&s->talks, &rule);
+}
+
+/* `ready`: this rank may be ready for blocks. `rests`: blocks that MPI keeps are not talked of in each call. */
+static void begin(pw_remote_slot *s, const pw_collective *c, int64_t least, bool ready, bool rests)
+{
+    const pw_side *side = s->receives ? &c->recv : &c->send;
+
+    s->bytes = least < PW_REMOTE_NEVER ? block_bytes(side, s->block) : 0;
+    s->active = s->bytes >= least && !(rests && is_skipped(s));
+    s->agreed = false;
+    pw_remote_transport->begin(s, side, ready);
+}
+
+static void gather(pw_remote_phase now)
+{
+    if (pw_remote_transport->gather)
+        pw_remote_transport->gather(now);
+}
 
 /* Lets the blocks and MPI go on until they are over. Other ranks may be in a call of MPI that waits for this one. */
 static void finish(pw_remote_request *q)
@@ -157,7 +210,7 @@ static void finish(pw_remote_request *q)
 
     for (int tries = 1; !pw_remote_is_over(q); tries++)
         if (tries % PATIENCE == 0) {
-            pw_gpu_foreign_look();
+            gather(PW_REMOTE_WAITS);
             sched_yield();
         }
 }
@@ -177,44 +230,41 @@ static int take_out(pw_remote_request *q, pw_collective *c)
             pw_block_take_out(&c->recv, (MPI_Count *)q->counts + c->send.blocks, s->block);
         else
             pw_block_take_out(&c->send, q->counts, s->block);
-        pw_message_count(&s->m, s->record ? pw_direct_id : pw_remote_strategy);
+        pw_message_count(&s->m, *pw_remote_transport->strategy);
     }
     return found;
 }
 
 /* Returns how many blocks are not left to MPI alone. */
-static int talk(pw_remote_request *q, pw_collective *c, bool sound)
+static int talk(pw_remote_request *q, pw_collective *c, pw_collective_verdict verdict, bool sound)
 {
     bool rests = c->way.mode != PW_PERSISTENT && !pw_strategy_is_named(pw_remote_strategy);
-    pw_remote_talk t = {.least = q->least, .rests = rests};
+    int64_t least = verdict == PW_COLLECTIVE_LEFT ? PW_REMOTE_NEVER : q->least; /* the arguments may have errors */
 
     q->bytes = (int64_t)sizeof(MPI_Count) * (c->send.blocks + c->recv.blocks);
     q->counts = pw_pool_take(q->bytes);
-    t.ready = sound && q->counts;
-    pw_memory_together(true);
-    pw_gpu_show_together(true);
+    gather(PW_REMOTE_BEGINS);
     for (int i = 0; i < q->n; i++)
-        pw_remote_begin(&q->slots[i], q->slots[i].receives ? &c->recv : &c->send, &t);
-    pw_gpu_show_together(false);
-    pw_memory_together(false);
+        begin(&q->slots[i], c, least, sound && q->counts, rests);
     q->open = q->n;
-    pw_gpu_foreign_gather(PW_GATHER_ALL);
     finish(q);
-    pw_gpu_foreign_gather(PW_GATHER_NOTHING);
+    gather(PW_REMOTE_ENDS);
     for (int i = 0; rests && i < q->n; i++)
-        pw_remote_note(&q->slots[i]);
+        note(&q->slots[i]);
     return take_out(q, c);
 }
 
 /* A rank that cannot make a persistent request still has to answer the others, in the slots of the communicator. */
-pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, bool sound)
+pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, pw_collective_verdict verdict,
+                                  bool sound)
 {
     bool persistent = c->way.mode == PW_PERSISTENT;
     pw_remote_request *made = persistent ? make_persistent(blocks) : blocks, *q = made ? made : blocks;
-    int taken = talk(q, c, sound && made);
+    int taken = talk(q, c, verdict, sound && made);
 
     if (q->persistent) {
-        keep_agreed(q);
+        pw_remote_keep_agreed(q);
+        exchange_ids(q);
         pw_remote_watch(q);
     }
     if (taken > 0)
@@ -223,19 +273,44 @@ pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, b
     return NULL;
 }
 
+bool pw_remote_take_steps(pw_remote_request *q)
+{
+    q->open = 0;
+    for (int i = 0; i < q->n; i++) {
+        pw_remote_slot *s = &q->slots[i];
+
+        if (s->stage != PW_REMOTE_OVER)
+            pw_remote_transport->step(s);
+        q->open += s->stage != PW_REMOTE_OVER;
+    }
+    return q->open == 0;
+}
+
+bool pw_remote_is_over(pw_remote_request *q)
+{
+    bool over = pw_remote_transport->is_over(q);
+    int flag;
+
+    if (!over)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    return over;
+}
+
 /* ---- moving what was agreed -------------------------------------------------------------------------------------- */
 
-pw_status pw_remote_wait(pw_remote_request *q)
+static bool end_all(pw_remote_request *q)
 {
     bool done = true;
 
     finish(q);
-    for (int i = 0; i < q->n; i++) {
-        pw_remote_slot *s = &q->slots[i];
+    for (int i = 0; i < q->n; i++)
+        done &= pw_remote_transport->end(&q->slots[i]);
+    return done;
+}
 
-        done &= s->record ? pw_near_finish(s) == PW_OK : !s->lost && (!s->agreed || s->done);
-    }
-    if (done)
+pw_status pw_remote_wait(pw_remote_request *q)
+{
+    if (end_all(q))
         return PW_OK;
     pw_log(PW_LOG_ERROR, "a block of a %scollective could not be read", q->persistent ? "persistent " : "");
     return PW_ERR_IO;
@@ -264,9 +339,7 @@ void pw_remote_close(pw_remote_request *q)
         close_persistent(q);
         return;
     }
-    finish(q);
-    for (int i = 0; i < q->n; i++)
-        pw_remote_withdraw(&q->slots[i]);
+    end_all(q);
     give_counts(q);
 }
 

@@ -35,8 +35,10 @@ typedef struct pw_remote_request pw_remote_request;
 /* Stands for those of which no rank talks. */
 extern PW_HIDDEN pw_remote_request pw_remote_none;
 
-/* Whether ranks talk of blocks, and whether they do so between GPUs, not over a network; written at start. */
-extern PW_HIDDEN bool pw_remote_on, pw_remote_is_near;
+/* How blocks go without MPI in this process (remote_slot.h): over a network, or between GPUs. NULL: not at all, and no
+ * rank talks of blocks. Written at start. */
+typedef struct pw_transport pw_transport;
+extern PW_HIDDEN const pw_transport *pw_remote_transport;
 
 /* MPIs may match the blocks of calls of each kind in another way. */
 static inline int pw_remote_kind(pw_collective_family family, pw_side_form form)
@@ -48,7 +50,7 @@ static inline bool pw_remote_serves(pw_collective_family family, pw_side_form fo
 {
     const pw_communicator *known;
 
-    if (!pw_remote_on || (family != PW_ALLTOALL && family != PW_NEIGHBOUR_ALLTOALL) || form < PW_SIDE_VARYING)
+    if (!pw_remote_transport || (family != PW_ALLTOALL && family != PW_NEIGHBOUR_ALLTOALL) || form < PW_SIDE_VARYING)
         return false;
     known = pw_communicator_peek(comm);
     return !known || known->remote[pw_remote_kind(family, form)] != &pw_remote_none;
@@ -58,9 +60,9 @@ static inline bool pw_remote_serves(pw_collective_family family, pw_side_form fo
  * time the ranks agree. NULL: the ranks talk of no blocks. */
 pw_remote_request *pw_remote_agree(const pw_collective *c);
 /* Finds out of which of these blocks both ranks agree, and takes them out of the call, if it is persistent for good.
- * `sound`: blocks may leave MPI's call. Between GPUs to be called in each call, else unless the arguments have an
- * error. NULL: none is taken out. */
-pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, bool sound);
+ * `sound`: blocks may leave MPI's call. NULL: none is taken out. */
+pw_remote_request *pw_remote_open(pw_remote_request *blocks, pw_collective *c, pw_collective_verdict verdict,
+                                  bool sound);
 /* Begins to move the blocks. To be called once, or in each start. */
 void pw_remote_start_blocks(pw_remote_request *q);
 /* Lets the blocks and MPI go on. Returns whether those of the latest start are moved; true before the first. */

@@ -3,23 +3,9 @@
  * Data: the slots of the communicator. Invariant: each rank makes the same calls of MPI, whatever fails on it, and all
  * get the same answer.
  */
-#include "base/log.h"
-#include "runtime/engine/gpu/memory.h"
-#include "runtime/exchange/direct.h"
-#include "runtime/exchange/gpu/shown.h"
 #include "runtime/mpi/collective/remote_slot.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* The bytes of a block that no program has. */
-static const int64_t NEVER = INT64_MAX;
-
-/* What a rank tells all others. */
-typedef struct card {
-    uint32_t id, bytes;
-    unsigned char address[PW_NET_ADDRESS_BYTES];
-} card;
 
 static int times(const int *ranks, int n, int rank)
 {
@@ -30,12 +16,11 @@ static int times(const int *ranks, int n, int rank)
     return found;
 }
 
-/* Makes slots for the blocks that go to or come from these ranks, behind those that there are. Several blocks between
- * two processes do not go over the network, since MPIs differ in how they match them. */
+/* Makes slots for the blocks that go to or come from these ranks, behind those that there are. */
 static void add_slots(pw_remote_request *q, const int *ranks, int n, bool receives)
 {
     for (int i = 0; i < n; i++)
-        if (ranks[i] >= 0 && ranks[i] != q->rank && (pw_remote_is_near || times(ranks, n, ranks[i]) == 1))
+        if (ranks[i] >= 0 && ranks[i] != q->rank && (pw_remote_transport->several || times(ranks, n, ranks[i]) == 1))
             q->slots[q->n++] =
                 (pw_remote_slot){.receives = receives, .block = i, .rank = ranks[i], .self = q->rank, .own_id = q->id};
 }
@@ -57,62 +42,11 @@ static bool make_slots(pw_remote_request *q, const pw_collective *c, int *in, in
     return true;
 }
 
-static bool connect(pw_remote_request *q, const card *cards)
+int64_t pw_remote_largest(MPI_Comm comm, int64_t mine)
 {
-    for (int i = 0; i < q->n; i++) {
-        pw_remote_slot *s = &q->slots[i];
-        const card *other = &cards[s->rank];
+    int64_t all = PW_REMOTE_NEVER;
 
-        s->id = other->id;
-        s->peer = pw_net->connect(other->address, other->bytes);
-        if (!s->peer)
-            return false;
-    }
-    return true;
-}
-
-/* Returns the bytes of the shortest block that may gain by being read by this rank or from it. NEVER: none gains. */
-static int64_t least_over(const char *transports)
-{
-    int64_t least = pw_model_remote_least(pw_model_now(), transports);
-
-    if (pw_strategy_is_named(pw_remote_strategy))
-        return 1;
-    if (least == NEVER)
-        pw_log(PW_LOG_INFO, "PACKWRIGHT_NET: reading blocks over %s is not known to gain",
-               *transports ? transports : "unknown transports");
-    return least;
-}
-
-/* Returns the largest one of what the slots' transports need. */
-static int64_t least_of(const pw_remote_request *q)
-{
-    const char *before = NULL;
-    int64_t least = 1;
-
-    for (int i = 0; i < q->n && least < NEVER; i++) {
-        const char *transports = pw_net->transports(q->slots[i].peer);
-        int64_t here = before && !strcmp(transports, before) ? least : least_over(transports);
-
-        least = here > least ? here : least;
-        before = transports;
-    }
-    return least;
-}
-
-/* Returns the largest number of all ranks: all of them have it then. */
-static int64_t largest(MPI_Comm comm, int64_t mine)
-{
-    int64_t all = NEVER;
-
-    return PMPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, comm) == MPI_SUCCESS ? all : NEVER;
-}
-
-/* Tells all ranks this rank's address, and connects to those of the slots. */
-static bool connect_all(pw_remote_request *q, const card *own, card *cards, MPI_Comm comm)
-{
-    return PMPI_Allgather(own, (int)sizeof *own, MPI_BYTE, cards, (int)sizeof *own, MPI_BYTE, comm) == MPI_SUCCESS &&
-           connect(q, cards);
+    return PMPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, comm) == MPI_SUCCESS ? all : PW_REMOTE_NEVER;
 }
 
 /* Processes of another world have looked for GPUs by themselves. */
@@ -130,37 +64,29 @@ static bool is_of_world(MPI_Comm comm)
     return n == 0;
 }
 
-/* In a call of very many blocks, few of which stay in the node, the others are not worth a record. */
-static bool can_begin(const pw_collective *c)
+/* `cards`: NULL: there is no memory. */
+static void agree(pw_remote_request *q, const pw_collective *c, void *cards, int *ranks)
 {
-    return pw_remote_is_near ? pw_memory_has_cuda() && pw_gpu_may_show() && c->send.blocks <= PW_SEGMENT_STAND_INS
-                             : pw_net_start();
-}
+    const pw_transport *by = pw_remote_transport;
+    bool mine = cards && ranks && c->send.blocks <= by->most_blocks && by->can() &&
+                make_slots(q, c, ranks, ranks + c->recv.blocks);
 
-/* `cards`: also for pw_near_connect. */
-static void agree(pw_remote_request *q, const pw_collective *c, card *cards, int *ranks)
-{
-    bool mine = cards && ranks && can_begin(c) && make_slots(q, c, ranks, ranks + c->recv.blocks);
-    card own = {.id = q->id};
-
-    own.bytes = !mine ? 0 : pw_remote_is_near ? 1 : (uint32_t)pw_net->address(own.address, sizeof own.address);
-    q->least = largest(c->way.comm, own.bytes > 0 ? 1 : NEVER);
-    if (q->least < NEVER && pw_remote_is_near)
-        pw_near_connect(q, c, (pw_near_card *)cards);
-    else if (q->least < NEVER)
-        q->least = largest(c->way.comm, connect_all(q, &own, cards, c->way.comm) ? least_of(q) : NEVER);
-    if (q->least == NEVER)
+    q->least = pw_remote_largest(c->way.comm, mine ? 1 : PW_REMOTE_NEVER);
+    if (q->least < PW_REMOTE_NEVER)
+        by->connect(q, c, cards);
+    if (q->least == PW_REMOTE_NEVER)
         pw_remote_slots_close(q);
 }
 
 pw_remote_request *pw_remote_make(const pw_collective *c, uint32_t id)
 {
-    size_t size = (size_t)c->group->size, blocks = (size_t)(c->recv.blocks + c->send.blocks);
+    const pw_transport *by = pw_remote_transport;
+    size_t blocks = (size_t)(c->recv.blocks + c->send.blocks);
     pw_remote_request q = {.id = id, .rank = c->group->rank}, *kept = malloc(sizeof *kept);
-    card *cards = calloc(size * sizeof *cards + blocks * (sizeof(pw_near_card) + sizeof(pw_block_argument)), 1);
+    void *cards = calloc(1, (size_t)c->group->size * by->bytes_a_rank + blocks * by->bytes_a_block + 1);
     int *ranks = kept ? malloc((blocks + 1) * sizeof *ranks) : NULL;
 
-    if (!pw_remote_is_near || is_of_world(c->way.comm))
+    if (!by->in_world || is_of_world(c->way.comm))
         agree(&q, c, cards, ranks);
     free(ranks);
     free(cards);

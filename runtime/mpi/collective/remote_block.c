@@ -3,30 +3,84 @@
  * whether it reads it. In a start of an agreed block the receiver reads, and says so; a persistent one is offered again
  * before that.
  */
+#include "base/log.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_BLOCKS = 65536 };
 
-/* ---- its shape --------------------------------------------------------------------------------------------------- */
+/* ---- connecting -------------------------------------------------------------------------------------------------- */
 
-/* MPI reports a missing type to the communicator of the call, and would report it to another one here. */
-static int64_t block_bytes(const pw_side *side, int i)
+/* What a rank tells all others. */
+typedef struct card {
+    uint32_t id, bytes;
+    unsigned char address[PW_NET_ADDRESS_BYTES];
+} card;
+
+static bool find_peers(pw_remote_request *q, const card *cards)
 {
-    MPI_Count count = pw_side_use(side, i) ? pw_side_count(side, i) : 0, size = 0;
-    int64_t bytes;
+    for (int i = 0; i < q->n; i++) {
+        pw_remote_slot *s = &q->slots[i];
+        const card *other = &cards[s->rank];
 
-    if (count <= 0 || pw_side_type(side, i) == MPI_DATATYPE_NULL ||
-        PMPI_Type_size_x(pw_side_type(side, i), &size) != MPI_SUCCESS || size < 0 ||
-        __builtin_mul_overflow((int64_t)count, (int64_t)size, &bytes))
-        return 0;
-    return bytes;
+        s->id = other->id;
+        s->peer = pw_net->connect(other->address, other->bytes);
+        if (!s->peer)
+            return false;
+    }
+    return true;
 }
+
+/* Returns the bytes of the shortest block that may gain by being read by this rank or from it. PW_REMOTE_NEVER: none
+ * gains. */
+static int64_t least_over(const char *transports)
+{
+    int64_t least = pw_model_remote_least(pw_model_now(), transports);
+
+    if (pw_strategy_is_named(pw_remote_strategy))
+        return 1;
+    if (least == PW_REMOTE_NEVER)
+        pw_log(PW_LOG_INFO, "PACKWRIGHT_NET: reading blocks over %s is not known to gain",
+               *transports ? transports : "unknown transports");
+    return least;
+}
+
+/* Returns the largest one of what the slots' transports need. */
+static int64_t least_of(const pw_remote_request *q)
+{
+    const char *before = NULL;
+    int64_t least = 1;
+
+    for (int i = 0; i < q->n && least < PW_REMOTE_NEVER; i++) {
+        const char *transports = pw_net->transports(q->slots[i].peer);
+        int64_t here = before && !strcmp(transports, before) ? least : least_over(transports);
+
+        least = here > least ? here : least;
+        before = transports;
+    }
+    return least;
+}
+
+/* Tells all ranks this rank's address, and connects to those of the slots. */
+static void connect(pw_remote_request *q, const pw_collective *c, void *cards)
+{
+    card own = {.id = q->id};
+    bool done;
+
+    own.bytes = (uint32_t)pw_net->address(own.address, sizeof own.address);
+    done =
+        PMPI_Allgather(&own, (int)sizeof own, MPI_BYTE, cards, (int)sizeof own, MPI_BYTE, c->way.comm) == MPI_SUCCESS &&
+        own.bytes > 0 && find_peers(q, cards);
+    q->least = pw_remote_largest(c->way.comm, done ? least_of(q) : PW_REMOTE_NEVER);
+}
+
+/* ---- its shape --------------------------------------------------------------------------------------------------- */
 
 /* The text of a contiguous block, as one object. */
 static char *text_of_bytes(int64_t bytes)
@@ -112,10 +166,8 @@ static void hear(pw_remote_slot *s, message kind, void *data, size_t bytes)
 
 /* ---- the sender -------------------------------------------------------------------------------------------------- */
 
-void pw_remote_withdraw(pw_remote_slot *s)
+static void withdraw(pw_remote_slot *s)
 {
-    if (s->record)
-        pw_near_finish(s);
     if (s->registered)
         pw_net->withdraw(s->registered);
     s->registered = NULL;
@@ -163,7 +215,7 @@ static bool is_registered(pw_remote_slot *s)
     pw_net_key key;
     void *registered = pw_net->offer(s->first, s->span, &key);
 
-    pw_remote_withdraw(s);
+    withdraw(s);
     s->registered = registered;
     return registered && add_details(s, &key);
 }
@@ -316,40 +368,14 @@ static void take(pw_remote_slot *s)
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
 
-/* Whether this is one of the calls in which the ranks do not talk of a block. Both ranks count the same calls, since
- * both know the bytes and what came of the last talk. */
-static bool is_skipped(pw_remote_slot *s)
+static void begin(pw_remote_slot *s, const pw_side *side, bool ready)
 {
-    return s->talks.key == (uint64_t)s->bytes && !pw_evidence_may(&s->talks);
-}
-
-/* Talking takes some microseconds. A program whose blocks MPI keeps mostly has such blocks again. Rests are even, so
- * that of two kinds of calls in turn each is talked of. */
-void pw_remote_note(pw_remote_slot *s)
-{
-    static const pw_evidence_rule rule = {.patience = 1, .least = 2, .most = 1024};
-
-    if (!s->active)
-        return;
-    pw_evidence_of(&s->talks, (uint64_t)s->bytes);
-    if (s->agreed)
-        pw_evidence_worked(&s->talks, &rule);
-    else
-        pw_evidence_failed(&s->talks, &rule);
-}
-
-void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_talk *t)
-{
-    s->bytes = s->record && !t->ready ? 0 : block_bytes(side, s->block); /* the arguments may have errors */
-    s->active = s->bytes >= t->least && !(t->rests && is_skipped(s));
-    s->agreed = s->lost = s->done = false;
+    s->lost = s->done = false;
     s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};
-    if (s->record)
-        pw_near_begin(s, side, s->active && t->ready);
-    if (s->record || !s->active)
+    if (!s->active)
         return;
-    s->ready = t->ready && is_ready(s, side);
+    s->ready = ready && is_ready(s, side);
     if (s->receives) {
         s->stage = PW_REMOTE_AWAITED;
         hear(s, OFFER, &s->offer, sizeof s->offer);
@@ -361,10 +387,8 @@ void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_tal
 }
 
 /* The block of a blocking call has just been offered. */
-void pw_remote_move(pw_remote_slot *s)
+static void move(pw_remote_slot *s)
 {
-    if (s->record) /* a GPU moves it already */
-        return;
     s->op = (pw_net_op){0};
     s->done = false;
     if (!s->receives) {
@@ -380,12 +404,10 @@ void pw_remote_move(pw_remote_slot *s)
     }
 }
 
-void pw_remote_step(pw_remote_slot *s)
+static void step(pw_remote_slot *s)
 {
-    if (s->record) {
-        pw_near_step(s);
+    if (!pw_net->is_over(&s->op))
         return;
-    }
     switch (s->stage) {
     case PW_REMOTE_AWAITED:
         if (s->agreed) {
@@ -408,14 +430,32 @@ void pw_remote_step(pw_remote_slot *s)
     s->stage = PW_REMOTE_OVER;
 }
 
-void pw_remote_slot_close(pw_remote_slot *s)
+static bool end(pw_remote_slot *s)
 {
-    pw_remote_withdraw(s);
-    if (s->stand_in && !s->receives)
-        pw_segment_give(s->stand_in);
+    if (!s->made)
+        withdraw(s);
+    return !s->lost && (!s->agreed || s->done);
+}
+
+static void close(pw_remote_slot *s)
+{
+    withdraw(s);
     forget_text(s);
     forget_joined(s);
     if (s->source)
         pw_net->source_close(s->source);
     s->source = NULL;
 }
+
+const pw_transport pw_remote_net = {.strategy = &pw_remote_strategy,
+                                    .persistent = true,
+                                    .most_blocks = INT_MAX,
+                                    .bytes_a_rank = sizeof(card),
+                                    .can = pw_net_start,
+                                    .connect = connect,
+                                    .begin = begin,
+                                    .move = move,
+                                    .step = step,
+                                    .is_over = pw_remote_attend,
+                                    .end = end,
+                                    .close = close};

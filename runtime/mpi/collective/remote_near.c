@@ -3,6 +3,8 @@
  * each block that leaves, a record, which is the offer of a stand-in that MPI never gets. Invariant: both ranks of a
  * block count all calls that might move it, and a rank that is not ready for it in one of them says so at once.
  */
+#include "runtime/engine/gpu/memory.h"
+#include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/gpu/replica.h"
 #include "runtime/exchange/gpu/shown.h"
@@ -32,8 +34,14 @@ static void say(_Atomic uint64_t *word, uint64_t now)
 
 /* ---- agreeing ---------------------------------------------------------------------------------------------------- */
 
+/* What the sender of a block tells its receiver: where the record is, and in how many calls it has served. */
+typedef struct card {
+    uint64_t owner, address, call; /* owner 0: there is none */
+    int64_t pid;
+} card;
+
 /* The stand-in is as short as one can be. What was said before of its record belongs to earlier calls. */
-static void make_record(pw_remote_slot *s, pw_near_card *out)
+static void make_record(pw_remote_slot *s, card *out)
 {
     const pw_segment_header *own = pw_segment_own_header();
 
@@ -43,11 +51,11 @@ static void make_record(pw_remote_slot *s, pw_near_card *out)
     s->record = pw_segment_offer_at(s->stand_in);
     s->call = (atomic_load(&s->record->told) >> 1) + 1;
     say(&s->record->told, word_of(s, false));
-    *out = (pw_near_card){own->identity, (uintptr_t)s->stand_in, s->call, own->title.pid};
+    *out = (card){own->identity, (uintptr_t)s->stand_in, s->call, own->title.pid};
 }
 
 /* A process of another node has another segment. */
-static void find_record(pw_remote_slot *s, const pw_near_card *c)
+static void find_record(pw_remote_slot *s, const card *c)
 {
     pw_peer_block block;
 
@@ -61,10 +69,11 @@ static void find_record(pw_remote_slot *s, const pw_near_card *c)
 }
 
 /* MPIs match several blocks between two ranks in several ways, so the cards travel by the call that is asked for. */
-void pw_near_connect(pw_remote_request *q, const pw_collective *c, pw_near_card *cards)
+static void connect(pw_remote_request *q, const pw_collective *c, void *memory)
 {
-    int out = c->send.blocks, all = out + c->recv.blocks, kept = 0;
+    int out = c->send.blocks, all = out + c->recv.blocks;
     pw_collective call = *c;
+    card *cards = memory;
 
     pw_blocks_of_bytes(&call, cards, cards + out, sizeof *cards, (pw_block_argument *)(cards + all));
     for (int i = 0; i < q->n; i++)
@@ -78,12 +87,14 @@ void pw_near_connect(pw_remote_request *q, const pw_collective *c, pw_near_card 
     for (int i = 0; i < q->n; i++) {
         pw_remote_slot *s = &q->slots[i];
 
-        if (s->record && atomic_load(&s->record->heard) >= word_of(s, true)) /* it may be in the call already */
-            q->slots[kept++] = *s;
-        else
-            pw_remote_slot_close(s);
+        s->agreed = s->record && atomic_load(&s->record->heard) >= word_of(s, true); /* it may be in the call already */
     }
-    q->n = kept;
+    pw_remote_keep_agreed(q);
+}
+
+static bool can(void)
+{
+    return pw_memory_has_cuda() && pw_gpu_may_show();
 }
 
 /* ---- the talk of a call ------------------------------------------------------------------------------------------ */
@@ -112,11 +123,11 @@ static bool may_be_read(const pw_message *m)
            (m->buffer.bytes < PW_GPU_REPLICA_LEAST || pw_direct_is_whole(m));
 }
 
-void pw_near_begin(pw_remote_slot *s, const pw_side *side, bool ready)
+static void begin(pw_remote_slot *s, const pw_side *side, bool ready)
 {
     const pw_buffer *b = &s->m.buffer;
 
-    s->ready = ready && (!pw_strategy_is_forced() || pw_strategy_is_named(pw_direct_id)) &&
+    s->ready = ready && s->active && (!pw_strategy_is_forced() || pw_strategy_is_named(pw_direct_id)) &&
                pw_block_describe(side, s->block, &s->m) && pw_buffer_is_on_device(b) &&
                (b->layout || pw_mirror_is_needed(&s->m)) &&
                (s->receives || (may_be_read(&s->m) && pw_gpu_offer(s->record, b)));
@@ -127,7 +138,7 @@ void pw_near_begin(pw_remote_slot *s, const pw_side *side, bool ready)
 }
 
 /* A rank that is in a later call was not ready for this one. */
-void pw_near_step(pw_remote_slot *s)
+static void step(pw_remote_slot *s)
 {
     uint64_t word = atomic_load_explicit(s->receives ? &s->record->told : &s->record->heard, memory_order_acquire);
 
@@ -141,12 +152,48 @@ void pw_near_step(pw_remote_slot *s)
     }
 }
 
-pw_status pw_near_finish(pw_remote_slot *s)
+static bool end(pw_remote_slot *s)
 {
     void *reading = s->reading;
 
     s->reading = NULL;
     if (s->agreed && !s->receives)
         pw_late_await(&s->record->late);
-    return reading ? pw_gpu_foreign_finish(reading) : PW_OK;
+    return !reading || pw_gpu_foreign_finish(reading) == PW_OK;
 }
+
+static void close(pw_remote_slot *s)
+{
+    end(s);
+    if (s->stand_in && !s->receives)
+        pw_segment_give(s->stand_in);
+}
+
+/* What comes in the call is read by one launch. */
+static void gather(pw_remote_phase now)
+{
+    bool begins = now == PW_REMOTE_BEGINS;
+
+    if (now == PW_REMOTE_WAITS) {
+        pw_gpu_foreign_look();
+        return;
+    }
+    pw_memory_together(begins);
+    pw_gpu_show_together(begins);
+    pw_gpu_foreign_gather(begins ? PW_GATHER_ALL : PW_GATHER_NOTHING);
+}
+
+/* In a call of very many blocks, few of which stay in the node, the others are not worth a record. */
+const pw_transport pw_remote_near = {.strategy = &pw_direct_id,
+                                     .several = true,
+                                     .in_world = true,
+                                     .most_blocks = PW_SEGMENT_STAND_INS,
+                                     .bytes_a_block = sizeof(card) + sizeof(pw_block_argument),
+                                     .can = can,
+                                     .connect = connect,
+                                     .gather = gather,
+                                     .begin = begin,
+                                     .step = step,
+                                     .is_over = pw_remote_take_steps,
+                                     .end = end,
+                                     .close = close};

@@ -83,25 +83,32 @@ typedef struct pw_remote_slot {
     void *reading;            /* a late read (late.h); NULL: there is none */
 } pw_remote_slot;
 
-/* The talk of the ranks in one call. */
-typedef struct pw_remote_talk {
-    int64_t least; /* bytes of the shortest block of which two ranks talk */
-    bool ready;    /* this rank may be ready for blocks; false: all go by MPI */
-    bool rests;    /* blocks that MPI keeps are not talked of in each call */
-} pw_remote_talk;
+/* ---- remote_block.c, remote_near.c ------------------------------------------------------------------------------- */
 
-/* Begins to talk of the slot's block in a call. */
-void pw_remote_begin(pw_remote_slot *s, const pw_side *side, const pw_remote_talk *t);
-/* Notes what has come of the talk, which is over, in a blocking call. */
-void pw_remote_note(pw_remote_slot *s);
-/* Begins to move an agreed block. */
-void pw_remote_move(pw_remote_slot *s);
-/* Goes on: what the slot was waiting for is over. */
-void pw_remote_step(pw_remote_slot *s);
-/* The memory of the block is no longer offered. */
-void pw_remote_withdraw(pw_remote_slot *s);
-/* Does that, and frees what the slot holds. */
-void pw_remote_slot_close(pw_remote_slot *s);
+typedef enum pw_remote_phase { PW_REMOTE_BEGINS, PW_REMOTE_WAITS, PW_REMOTE_ENDS } pw_remote_phase;
+
+struct pw_transport {
+    const pw_strategy_id *strategy;     /* for which its blocks are counted */
+    bool persistent;                    /* serves persistent calls */
+    bool several;                       /* serves several blocks between two ranks, which MPIs match in several ways */
+    bool in_world;                      /* serves ranks of one world only */
+    int most_blocks;                    /* that leave a rank in a call */
+    size_t bytes_a_rank, bytes_a_block; /* of the memory in which ranks get to know each other, zeroed */
+    bool (*can)(void);
+    /* Connects the slots of all ranks, which call it. Sets `least`. */
+    void (*connect)(pw_remote_request *q, const pw_collective *c, void *memory);
+    void (*gather)(pw_remote_phase talk); /* follows the talk of a call; NULL: there is nothing to do */
+    /* Begins to talk of the slot's block, if it is active. `ready`: it may leave MPI's call. */
+    void (*begin)(pw_remote_slot *s, const pw_side *side, bool ready);
+    void (*step)(pw_remote_slot *s);       /* goes on, if what the slot waits for is over */
+    bool (*is_over)(pw_remote_request *q); /* lets all slots go on, and returns whether they are over */
+    void (*move)(pw_remote_slot *s);       /* begins to move an agreed block; NULL: the talk has begun it */
+    /* Ends what a call has begun. Returns whether an agreed block is moved. May be called again. */
+    bool (*end)(pw_remote_slot *s);
+    void (*close)(pw_remote_slot *s); /* does that, and frees what the slot holds */
+};
+
+extern PW_HIDDEN const pw_transport pw_remote_net, pw_remote_near;
 
 /* ---- remote.c ---------------------------------------------------------------------------------------------------- */
 
@@ -109,7 +116,7 @@ struct pw_remote_request {
     uint32_t id; /* this process's name for the communicator, or for the persistent request */
     int rank;
     bool persistent;
-    int64_t least;         /* pw_remote_talk.least */
+    int64_t least;         /* bytes of the shortest block of which two ranks talk; PW_REMOTE_NEVER: of none */
     int n;                 /* 0 where they have agreed on no. A persistent request has agreed blocks only. */
     pw_remote_slot *slots; /* of the blocks that leave, then of those that come */
     void *counts; /* those that MPI gets, which it may read as long as the call or the persistent request lasts */
@@ -120,30 +127,21 @@ struct pw_remote_request {
 
 /* Frees the slots and what they hold. */
 void pw_remote_slots_close(pw_remote_request *q);
+/* Closes the slots on which the two ranks have not agreed. */
+void pw_remote_keep_agreed(pw_remote_request *q);
+/* Lets each slot go on that is not over. Returns whether all are over. */
+bool pw_remote_take_steps(pw_remote_request *q);
 
 /* ---- remote_agree.c ---------------------------------------------------------------------------------------------- */
 
+/* The bytes of a block that no program has. */
+static const int64_t PW_REMOTE_NEVER = INT64_MAX;
+
+/* Returns the largest number of all ranks: all of them have it then. */
+int64_t pw_remote_largest(MPI_Comm comm, int64_t mine);
 /* Returns the blocks of a communicator for calls such as this one. To be called by all ranks, which leave it with the
  * same answer. `id`: a new name. */
 pw_remote_request *pw_remote_make(const pw_collective *c, uint32_t id);
-
-/* ---- remote_near.c ----------------------------------------------------------------------------------------------- */
-
-/* What the sender of a block tells its receiver: where the record is, and in how many calls it has served. */
-typedef struct pw_near_card {
-    uint64_t owner, address, call; /* owner 0: there is none */
-    int64_t pid;
-} pw_near_card;
-
-/* Keeps the slots of blocks between GPUs of a node. To be called by all ranks. `cards`: zeroed; for each block one, and
- * then a pw_block_argument. */
-void pw_near_connect(pw_remote_request *q, const pw_collective *c, pw_near_card *cards);
-/* Begins to talk of the block. */
-void pw_near_begin(pw_remote_slot *s, const pw_side *side, bool ready);
-/* Goes on if the other rank has said its word: the talk is over, and a block on which both agree is being read. */
-void pw_near_step(pw_remote_slot *s);
-/* Waits until it is read. May be called again. */
-pw_status pw_near_finish(pw_remote_slot *s);
 
 /* ---- remote_thread.c --------------------------------------------------------------------------------------------- */
 
@@ -153,6 +151,8 @@ bool pw_remote_thread_start(void);
 void pw_remote_watch(pw_remote_request *q);
 /* Takes it back. False: it is under way, and the thread keeps it. */
 bool pw_remote_unwatch(pw_remote_request *q);
+/* Does what pw_remote_take_steps does, where the thread may look after the request, too. */
+bool pw_remote_attend(pw_remote_request *q);
 /* Ends the thread. Returns the requests that it has looked after. */
 pw_remote_request *pw_remote_thread_stop(void);
 

@@ -29,20 +29,6 @@ static struct {
     long pause;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
-/* Returns whether all are over. */
-static bool take_steps(pw_remote_request *q)
-{
-    q->open = 0;
-    for (int i = 0; i < q->n; i++) {
-        pw_remote_slot *s = &q->slots[i];
-
-        if (s->stage != PW_REMOTE_OVER && (s->record || pw_net->is_over(&s->op)))
-            pw_remote_step(s);
-        q->open += s->stage != PW_REMOTE_OVER;
-    }
-    return q->open == 0;
-}
-
 /* Returns whether some request is under way. */
 static bool look_at_all(void)
 {
@@ -56,7 +42,7 @@ static bool look_at_all(void)
         if (!any)
             pw_net->progress();
         any = true;
-        take_steps(q);
+        pw_remote_take_steps(q);
     }
     return any;
 }
@@ -149,8 +135,8 @@ void pw_remote_start_blocks(pw_remote_request *q)
 {
     pthread_mutex_lock(&worker.lock);
     for (int i = 0; i < q->n; i++)
-        if (q->slots[i].agreed)
-            pw_remote_move(&q->slots[i]);
+        if (q->slots[i].agreed && pw_remote_transport->move)
+            pw_remote_transport->move(&q->slots[i]);
     q->open = q->n;
     worker.idle = 0;
     if (worker.sleeps)
@@ -158,7 +144,8 @@ void pw_remote_start_blocks(pw_remote_request *q)
     pthread_mutex_unlock(&worker.lock);
 }
 
-static bool attend(pw_remote_request *q)
+/* Blocks between GPUs, which the thread never looks after, need no lock. */
+bool pw_remote_attend(pw_remote_request *q)
 {
     PW_HOLD(&worker.lock);
 
@@ -166,16 +153,5 @@ static bool attend(pw_remote_request *q)
         return true;
     worker.attended = true;
     pw_net->progress();
-    return take_steps(q);
-}
-
-/* The thread looks after blocks over a network alone, so those between GPUs need no lock. */
-bool pw_remote_is_over(pw_remote_request *q)
-{
-    bool over = pw_remote_is_near ? take_steps(q) : attend(q);
-    int flag;
-
-    if (!over)
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    return over;
+    return pw_remote_take_steps(q);
 }
