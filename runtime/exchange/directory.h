@@ -94,8 +94,8 @@ typedef struct pw_segment_offer {
     pw_segment_text text;         /* of the objects' layout; constant as `exported` is. None: one block of bytes */
     pw_segment_late late;
     /* Of an offer that serves a block of collectives (runtime/mpi/collective/remote_near.c): what its sender and its
-     * receiver have said last. */
-    _Atomic uint64_t told, heard;
+     * receiver have said last, and in which call the offer was written. */
+    _Atomic uint64_t told, heard, since;
 } pw_segment_offer;
 
 /* A piece: `count` blocks of 1 << shift bytes each, and their offers. It never changes, and stays as long as the

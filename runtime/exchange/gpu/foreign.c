@@ -46,10 +46,10 @@ static pw_gpu_packed packed_at(const pw_reached *r, const void *from, const pw_p
                             (const char *)from - block->base);
 }
 
-static void count_from_gpu(const pw_gpu_order *order)
+static void count_from_gpu(pw_layout *layout)
 {
-    if (order->buffer.layout)
-        atomic_fetch_add_explicit(&order->buffer.layout->stats.from_gpu, 1, memory_order_relaxed);
+    if (layout)
+        atomic_fetch_add_explicit(&layout->stats.from_gpu, 1, memory_order_relaxed);
 }
 
 /* ---- late reads -------------------------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static bool unpack_replica(const pw_gpu_order *order, const void *from, const pw
     o = unpacking(order, (pw_gpu_packed){.device = r.reached->at + (pw_cu_ptr)((const char *)from - block->base)});
     if (!read_by(&r, &o, block->late, late))
         return false;
-    count_from_gpu(order);
+    count_from_gpu(order->buffer.layout);
     return true;
 }
 
@@ -264,9 +264,24 @@ static pw_buffer objects_of(const pw_stand_in *from, const pw_reached *opened, p
                        .bytes = from->bytes};
 }
 
+void pw_gpu_repeat_forget(pw_gpu_repeat *repeat)
+{
+    pw_layout_unref(repeat->order.buffer.layout);
+    *repeat = (pw_gpu_repeat){.at = 0};
+}
+
+static void keep(pw_gpu_repeat *repeat, const pw_gpu_order *one, const late_read *r, const pw_peer_block *block,
+                 pw_layout *layout)
+{
+    if (one->buffer.layout)
+        pw_layout_ref(one->buffer.layout);
+    pw_gpu_repeat_forget(repeat);
+    *repeat = (pw_gpu_repeat){*one, block->replica, r->reached->at, block->late, layout};
+}
+
 /* Moves by one transfer, which may be a late read, or in two passes. */
-static bool move_objects(const pw_buffer *from, const pw_gpu_order *order, late_read *r, pw_segment_late *record,
-                         void **late)
+static bool move_objects(const pw_buffer *from, const pw_gpu_order *order, late_read *r, const pw_peer_block *block,
+                         void **late, pw_gpu_repeat *repeat)
 {
     pw_buffer to = order->buffer;
     pw_gpu_order one;
@@ -278,7 +293,9 @@ static bool move_objects(const pw_buffer *from, const pw_gpu_order *order, late_
     pw_move_open(&move, from, &to);
     if (pw_move_as_one(&move, &one)) {
         one.in_call = order->in_call && pw_view_is_dense(from);
-        done = read_by(r, &one, record, late);
+        if (repeat)
+            keep(repeat, &one, r, block, order->buffer.layout);
+        done = read_by(r, &one, block->late, late);
     } else {
         done = pw_move_finish(&move) == PW_OK;
         done = leave(r) && done;
@@ -327,7 +344,7 @@ static void note_reader(pw_gpu *gpu)
     pw_stand_in_pack_by(pack_to_host);
 }
 
-bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late)
+bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late, pw_gpu_repeat *repeat)
 {
     late_read r = {.sender = from->block->replica.segment,
                    .reached = pw_gpu_opened_take(order->buffer.place.gpu, &from->block->replica)};
@@ -336,9 +353,25 @@ bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, voi
     if (!r.reached)
         return false;
     objects = objects_of(from, r.reached, order->buffer.place);
-    if (!move_objects(&objects, order, &r, from->block->late, late))
+    if (!move_objects(&objects, order, &r, from->block, late, repeat))
         return false;
     note_reader(order->buffer.place.gpu);
-    count_from_gpu(order);
+    count_from_gpu(order->buffer.layout);
+    return true;
+}
+
+bool pw_gpu_foreign_repeat(const pw_gpu_repeat *repeat, void **late)
+{
+    pw_gpu *gpu = repeat->order.buffer.place.gpu;
+    late_read r = {.sender = repeat->memory.segment,
+                   .reached = repeat->order.bytes > 0 ? pw_gpu_opened_take(gpu, &repeat->memory) : NULL};
+
+    if (!r.reached || r.reached->at != repeat->at) {
+        pw_reach_give(r.reached);
+        return false;
+    }
+    if (!read_by(&r, &repeat->order, repeat->record, late))
+        return false;
+    count_from_gpu(repeat->layout);
     return true;
 }

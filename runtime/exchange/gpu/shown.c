@@ -9,6 +9,7 @@
 #include "runtime/exchange/board.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/exported.h"
+#include "runtime/exchange/late.h"
 
 /* What a stand-in shows. Belongs to whoever has taken the stand-in; while lazy memory makes its bytes, to that thread.
  */
@@ -84,6 +85,17 @@ bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer)
         wait_for_program(plain.place.gpu) != PW_OK)
         return false;
     pw_direct_offer(o, &plain, &memory, &text);
+    return true;
+}
+
+bool pw_gpu_offer_again(pw_segment_offer *o, const pw_buffer *buffer)
+{
+    const pw_buffer plain = pw_view_plain(*buffer);
+    pw_segment_exported memory;
+
+    if (!find(&plain, &memory) || memory.number != o->exported.number || wait_for_program(plain.place.gpu) != PW_OK)
+        return false;
+    pw_late_begin(&o->late, true);
     return true;
 }
 

@@ -25,6 +25,10 @@ bool pw_gpu_may_show(void);
  * allocation that the driver opens to them, or its layout cannot be told. */
 bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer);
 
+/* Offers the buffer again that was offered last, under the same conditions. False: it lies in another allocation now,
+ * or something failed. */
+bool pw_gpu_offer_again(pw_segment_offer *o, const pw_buffer *buffer);
+
 /* Prepares to show the buffer by a stand-in, which must have been taken. False: the buffer does not lie in one
  * allocation that the driver opens to other processes. */
 bool pw_gpu_show(int number, const pw_buffer *buffer);

@@ -6,6 +6,7 @@
 #include "runtime/mpi/collective/remote.h"
 
 #include "base/env.h"
+#include "base/epoch.h"
 #include "base/log.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
@@ -164,6 +165,19 @@ static int64_t block_bytes(const pw_side *side, int i)
     return bytes;
 }
 
+/* Whether the block is, as far as the arguments tell, that of the call before, whose type is known. */
+static bool is_again(pw_remote_slot *s, const pw_side *side)
+{
+    const pw_remote_arguments *a = &s->arguments,
+                              now = {side->buf, (MPI_Aint)pw_displ_at(side->displs, s->block),
+                                     pw_side_count(side, s->block), pw_side_type(side, s->block), pw_epoch_now()};
+    bool again = s->ready && a->buf == now.buf && a->displ == now.displ && a->count == now.count &&
+                 a->type == now.type && a->epoch == now.epoch;
+
+    s->arguments = now;
+    return again;
+}
+
 /* Whether this is one of the calls in which the ranks do not talk of a block. Both ranks count the same calls, since
  * both know the bytes and what came of the last talk. */
 static bool is_skipped(pw_remote_slot *s)
@@ -191,7 +205,9 @@ static void begin(pw_remote_slot *s, const pw_collective *c, int64_t least, bool
 {
     const pw_side *side = s->receives ? &c->recv : &c->send;
 
-    s->bytes = least < PW_REMOTE_NEVER ? block_bytes(side, s->block) : 0;
+    s->again = least < PW_REMOTE_NEVER && is_again(s, side);
+    if (!s->again)
+        s->bytes = least < PW_REMOTE_NEVER ? block_bytes(side, s->block) : 0;
     s->active = s->bytes >= least && !(rests && is_skipped(s));
     s->agreed = false;
     pw_remote_transport->begin(s, side, ready);

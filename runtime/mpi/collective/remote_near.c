@@ -4,6 +4,7 @@
  * block count all calls that might move it, and a rank that is not ready for it in one of them says so at once.
  */
 #include "runtime/engine/gpu/memory.h"
+#include "runtime/engine/memory/view.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/gpu/replica.h"
@@ -99,7 +100,7 @@ static bool can(void)
 
 /* ---- the talk of a call ------------------------------------------------------------------------------------------ */
 
-static bool begin_to_read(pw_remote_slot *s)
+static bool read_anew(pw_remote_slot *s)
 {
     const pw_gpu_order order = {.buffer = s->m.buffer, .bytes = s->m.buffer.bytes, .direction = PW_UNPACK};
     pw_peer_block block;
@@ -111,9 +112,20 @@ static bool begin_to_read(pw_remote_slot *s)
     block.message = atomic_load(&s->record->bytes); /* more than the stand-in has */
     if (!pw_stand_in_open(&block, block.base, 1, &objects))
         return false;
-    begun = objects.bytes == order.bytes && pw_gpu_foreign_move(&order, &objects, &s->reading);
+    begun = objects.bytes == order.bytes && pw_gpu_foreign_move(&order, &objects, &s->reading, &s->repeat);
     pw_stand_in_close(&objects, 0);
     return begun;
+}
+
+static bool begin_to_read(pw_remote_slot *s)
+{
+    uint64_t since = atomic_load_explicit(&s->record->since, memory_order_relaxed);
+
+    if (s->again && s->since == since && pw_gpu_foreign_repeat(&s->repeat, &s->reading))
+        return true;
+    pw_gpu_repeat_forget(&s->repeat);
+    s->since = since;
+    return read_anew(s);
 }
 
 /* Long blocks in short pieces are packed to replicas, of which no gaps cross the link. */
@@ -123,15 +135,38 @@ static bool may_be_read(const pw_message *m)
            (m->buffer.bytes < PW_GPU_REPLICA_LEAST || pw_direct_is_whole(m));
 }
 
-static void begin(pw_remote_slot *s, const pw_side *side, bool ready)
+static bool is_ready(pw_remote_slot *s, const pw_side *side)
 {
     const pw_buffer *b = &s->m.buffer;
 
-    s->ready = ready && s->active && (!pw_strategy_is_forced() || pw_strategy_is_named(pw_direct_id)) &&
-               pw_block_describe(side, s->block, &s->m) && pw_buffer_is_on_device(b) &&
-               (b->layout || pw_mirror_is_needed(&s->m)) &&
-               (s->receives || (may_be_read(&s->m) && pw_gpu_offer(s->record, b)));
+    return (!pw_strategy_is_forced() || pw_strategy_is_named(pw_direct_id)) &&
+           pw_block_describe(side, s->block, &s->m) && pw_buffer_is_on_device(b) &&
+           (b->layout || pw_mirror_is_needed(&s->m)) && (s->receives || may_be_read(&s->m));
+}
+
+static bool offer(pw_remote_slot *s)
+{
+    if (s->again && pw_gpu_offer_again(s->record, &s->m.buffer))
+        return true;
+    atomic_store_explicit(&s->record->since, s->call, memory_order_relaxed);
+    return pw_gpu_offer(s->record, &s->m.buffer);
+}
+
+/* Arguments may stay the same while the memory becomes another one. */
+static bool is_where_it_was(const pw_buffer *b)
+{
+    const pw_memory_place now = pw_memory_place_of(pw_view_first(b));
+
+    return now.kind == b->place.kind && now.gpu == b->place.gpu;
+}
+
+static void begin(pw_remote_slot *s, const pw_side *side, bool ready)
+{
     s->call++;
+    s->again = s->again && is_where_it_was(&s->m.buffer);
+    s->ready = ready && s->active && (s->again || is_ready(s, side)) && (s->receives || offer(s));
+    if (!s->again || !s->ready)
+        pw_gpu_repeat_forget(&s->repeat);
     s->stage = !s->ready ? PW_REMOTE_OVER : s->receives ? PW_REMOTE_AWAITED : PW_REMOTE_ASKING;
     if (!s->receives || !s->ready)
         say(s->receives ? &s->record->heard : &s->record->told, word_of(s, s->ready));
@@ -165,6 +200,7 @@ static bool end(pw_remote_slot *s)
 static void close(pw_remote_slot *s)
 {
     end(s);
+    pw_gpu_repeat_forget(&s->repeat);
     if (s->stand_in && !s->receives)
         pw_segment_give(s->stand_in);
 }

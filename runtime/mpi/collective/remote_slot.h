@@ -7,6 +7,7 @@
 #include "runtime/engine/layout/layout.h"
 #include "runtime/exchange/directory.h"
 #include "runtime/exchange/evidence.h"
+#include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/net/net.h"
 #include "runtime/mpi/collective/remote.h"
 
@@ -46,6 +47,15 @@ typedef enum pw_remote_stage {
     PW_REMOTE_REPORTING /* a receiver says that it has read */
 } pw_remote_stage;
 
+/* What a call says of a block. */
+typedef struct pw_remote_arguments {
+    const void *buf;
+    MPI_Aint displ;
+    MPI_Count count;
+    MPI_Datatype type;
+    unsigned epoch; /* until it ends, the type is the same */
+} pw_remote_arguments;
+
 /* A block between this rank and another one. */
 typedef struct pw_remote_slot {
     bool receives;       /* the block comes from the other rank */
@@ -64,8 +74,10 @@ typedef struct pw_remote_slot {
     int64_t span;
     pw_joined joined; /* a receiver's: to its own shape; layout NULL: not known yet */
     pw_net_source *source;
-    pw_evidence talks; /* whether talking of blocks of so many bytes, its key, came to something */
+    pw_evidence talks;             /* whether talking of blocks of so many bytes, its key, came to something */
+    pw_remote_arguments arguments; /* of the latest call */
     /* The call at hand. */
+    bool again; /* the arguments are those of the call before, in which this rank was ready */
     pw_remote_stage stage;
     bool active, ready, agreed;
     bool lost; /* a receiver's: nobody knows whether its answer has reached the sender */
@@ -81,6 +93,8 @@ typedef struct pw_remote_slot {
     pid_t pid;                /* of the sender, in the receiver */
     uint64_t call;            /* the number of the latest call; both ranks count alike */
     void *reading;            /* a late read (late.h); NULL: there is none */
+    pw_gpu_repeat repeat;     /* the last read, of an offer written in call `since` */
+    uint64_t since;
 } pw_remote_slot;
 
 /* ---- remote_block.c, remote_near.c ------------------------------------------------------------------------------- */

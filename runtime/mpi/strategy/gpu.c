@@ -173,7 +173,7 @@ static bool take_foreign(const void *arg, const void *from, int64_t bytes, const
 
 static bool take_shown(const void *arg, const pw_stand_in *from, void **late)
 {
-    return pw_gpu_foreign_move(arg, from, late_of(late));
+    return pw_gpu_foreign_move(arg, from, late_of(late), NULL);
 }
 
 static const pw_inbound_taker taker = {.unpack = take_foreign, .move = take_shown, .finish = pw_gpu_foreign_finish};

@@ -3,13 +3,14 @@
  * edges to each other, with blocks of spread doubles; after some calls one launch is all that a call needs. In every
  * third call after that a block is empty, one lies in host memory on one side, and one is long, which go by MPI.
  *
- * usage: near <driver, or -> [threads | without | many | calls | unequal | errors | closed | fails]
+ * usage: near <driver, or -> [threads | without | many | calls | again | unequal | errors | closed | fails]
  * threads: two threads at once, each on a communicator of its own. without: rank 1 uses no GPU. many: on one
  * communicator after the other, whose records must be given back. calls: MPI_Alltoallw, from one layout to another, of
- * long pieces, in place, and between groups. unequal: a rank expects fewer bytes than are sent, or none, which must not
- * hang. errors: calls that go to MPI as they are on one rank, or that MPI refuses, must not hinder later ones. closed:
- * the driver opens no memory of others. fails: a receiver's GPU fails, which is an error of its call alone. Exits 77,
- * for "skipped", without a GPU.
+ * long pieces, in place, and between groups. again: memory is freed, and a type, and others take their addresses and
+ * handle, if they are reused, while the arguments stay. unequal: a rank expects fewer bytes than are sent, or none,
+ * which must not hang. errors: calls that go to MPI as they are on one rank, or that MPI refuses, must not hinder later
+ * ones. closed: the driver opens no memory of others. fails: a receiver's GPU fails, which is an error of its call
+ * alone. Exits 77, for "skipped", without a GPU.
  */
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
@@ -32,6 +33,7 @@ enum {
 static int rank;
 static bool has_gpu;
 static MPI_Datatype spread;
+static int odd; /* 1: of the doubles, those at odd places are sent */
 static _Thread_local MPI_Comm graph;
 static _Thread_local gpu_memory out, in, host;
 static _Thread_local double *image;
@@ -65,7 +67,7 @@ static void fill(gpu_memory *m, int round, int edge, int from, double all)
     int n = doubles(round, edge);
 
     for (int k = 0; k < 2 * n; k++)
-        image[k] = from >= 0 && k % 2 == 0 ? value(round, from, edge, k / 2) : all;
+        image[k] = from >= 0 && k % 2 == odd ? value(round, from, edge, k / 2) : all;
     gpu_write(m, m == &host ? 0 : (size_t)edge * SLOT, image, (size_t)n * STRIDE);
 }
 
@@ -75,7 +77,7 @@ static void check(const gpu_memory *m, int round, int edge)
 
     gpu_read(m, m == &host ? 0 : (size_t)edge * SLOT, image, (size_t)n * STRIDE);
     for (int k = 0; k < 2 * n; k++)
-        wrong += image[k] != (k % 2 == 0 ? value(round, 1 - rank, edge, k / 2) : 9.0);
+        wrong += image[k] != (k % 2 == odd ? value(round, 1 - rank, edge, k / 2) : 9.0);
     CHECK(wrong == 0, "round %d, edge %d: %d doubles are wrong", round, edge, wrong);
 }
 
@@ -181,6 +183,49 @@ static void work_on_many(void)
             before = address_space_now();
     }
     CHECK(address_space_now() < before + MOST, "%zu bytes more", address_space_now() - before);
+}
+
+/* Makes the type, which may get the handle of the one before. */
+static void renew_type(void)
+{
+    const MPI_Aint at = odd * (MPI_Aint)sizeof(double);
+    MPI_Datatype one;
+
+    MPI_Type_create_hindexed_block(1, 1, &at, MPI_DOUBLE, &one);
+    if (spread != MPI_DATATYPE_NULL)
+        MPI_Type_free(&spread);
+    MPI_Type_create_resized(one, 0, STRIDE, &spread);
+    MPI_Type_commit(&spread);
+    MPI_Type_free(&one);
+}
+
+/* Drivers give the addresses of the memory that was allocated last to the next one. The other rank renews what it
+ * sends while this one renews what it receives, and has to open the new memory. */
+static void renew(gpu_memory *m)
+{
+    bool opens = test_can_read_peer() && gpu_is_fake() && m == &in;
+    size_t bytes = m->bytes;
+
+    for (int i = 0; i < 2; i++) {
+        long before = gpu_calls("cuIpcOpenMemHandle_v2");
+
+        gpu_memory_free(m);
+        *m = gpu_memory_make(GPU_DEVICE, bytes);
+        work(graph, 2);
+        CHECK(!opens || gpu_calls("cuIpcOpenMemHandle_v2") > before, "memory that is gone counts as open");
+    }
+}
+
+static void work_again(void)
+{
+    graph = make_graph();
+    for (odd = 0; odd < 2; odd++) {
+        renew_type();
+        work(graph, 2);
+        renew(rank == 0 ? &out : &in);
+        renew(rank == 0 ? &in : &out);
+    }
+    MPI_Comm_free(&graph);
 }
 
 /* ---- other calls ------------------------------------------------------------------------------------------------- */
@@ -335,14 +380,17 @@ int main(int argc, char **argv)
     }
     if (has_gpu)
         gpu_set_current_of(rank);
-    MPI_Type_create_resized(MPI_DOUBLE, 0, STRIDE, &spread);
-    MPI_Type_commit(&spread);
+    spread = MPI_DATATYPE_NULL;
+    renew_type();
     if (strcmp(mode, "threads") == 0) {
         work_by_threads();
     } else if (strcmp(mode, "many") == 0) {
         work_on_many();
     } else if (strcmp(mode, "calls") == 0) {
         work_by_other_calls();
+    } else if (strcmp(mode, "again") == 0) {
+        make_buffers();
+        work_again();
     } else if (strcmp(mode, "unequal") == 0) {
         make_buffers();
         work_unequally(SHORT - 1);
