@@ -159,19 +159,15 @@ bool pw_target_runs_here(const pw_target *target)
 
 pw_target_isa pw_target_isa_of(const pw_target *target)
 {
-    enum { SAPPHIRE_RAPIDS = 0x8f };
     const pw_cpu *cpu = find_cpu(target->arch, target->cpu);
     pw_target_isa isa = {.vector_bytes = 16, .copy_bytes = 16};
     if (!cpu)
         return isa;
     isa.vector_bytes = cpu->level >= 3 ? 32 : 16;
     isa.masked_moves = cpu->level >= 4;
-    isa.byte_shuffles = cpu->level >= 4 && cpu->vbmi;
-    /* Intel's cores from Ice Lake on store 64 bytes in a cycle. Zen 4 takes two. */
-    isa.copy_bytes = isa.byte_shuffles && cpu->vendor == PW_VENDOR_INTEL ? 64 : isa.vector_bytes;
-    /* Zen 4's gathers take longer than loads, as do those of Intel's cores before Sapphire Rapids, whose microcode
-     * keeps them from telling secrets (Gather Data Sampling). */
-    isa.gathers = isa.copy_bytes == 64 && cpu->first >= SAPPHIRE_RAPIDS;
+    isa.byte_shuffles = cpu->traits & PW_CPU_VBMI;
+    isa.copy_bytes = cpu->traits & PW_CPU_WIDE ? 64 : isa.vector_bytes;
+    isa.gathers = cpu->traits & PW_CPU_GATHERS;
     return isa;
 }
 

@@ -9,19 +9,19 @@
 #define CORE(implementer, part) implementer, 0, part, part
 
 const pw_cpu pw_cpus_aarch64[] = {
-    {"generic", 0, false, 0, 0, 0, 0},
-    {"cortex-a53", 0, false, CORE(0x41, 0xd03)},
-    {"cortex-a57", 0, false, CORE(0x41, 0xd07)},
-    {"cortex-a72", 0, false, CORE(0x41, 0xd08)},
-    {"neoverse-n1", 0, false, CORE(0x41, 0xd0c)},
-    {"neoverse-v1", 0, false, CORE(0x41, 0xd40)},
-    {"neoverse-n2", 0, false, CORE(0x41, 0xd49)},
-    {"neoverse-v2", 0, false, CORE(0x41, 0xd4f)},
-    {"a64fx", 0, false, CORE(0x46, 0x001)},
-    {"tsv110", 0, false, CORE(0x48, 0xd01)},
-    {"ampere1", 0, false, CORE(0xc0, 0xac3)},
-    {"ampere1a", 0, false, CORE(0xc0, 0xac4)},
-    {NULL, 0, false, 0, 0, 0, 0},
+    {"generic", 0, 0, 0, 0, 0, 0},
+    {"cortex-a53", 0, 0, CORE(0x41, 0xd03)},
+    {"cortex-a57", 0, 0, CORE(0x41, 0xd07)},
+    {"cortex-a72", 0, 0, CORE(0x41, 0xd08)},
+    {"neoverse-n1", 0, 0, CORE(0x41, 0xd0c)},
+    {"neoverse-v1", 0, 0, CORE(0x41, 0xd40)},
+    {"neoverse-n2", 0, 0, CORE(0x41, 0xd49)},
+    {"neoverse-v2", 0, 0, CORE(0x41, 0xd4f)},
+    {"a64fx", 0, 0, CORE(0x46, 0x001)},
+    {"tsv110", 0, 0, CORE(0x48, 0xd01)},
+    {"ampere1", 0, 0, CORE(0xc0, 0xac3)},
+    {"ampere1a", 0, 0, CORE(0xc0, 0xac4)},
+    {NULL, 0, 0, 0, 0, 0, 0},
 };
 
 #if defined(__aarch64__)

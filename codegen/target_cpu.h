@@ -4,6 +4,14 @@
 
 #include "codegen/target.h"
 
+/* What tells CPUs of one level apart. LLVM's tables of features have only the first. */
+enum {
+    PW_CPU_VBMI = 1,   /* has AVX-512 VBMI */
+    PW_CPU_WIDE = 2,   /* stores 64 bytes in a cycle; others with AVX-512 take two */
+    PW_CPU_GATHERS = 4 /* gathers words faster than it loads them one by one. AMD's CPUs do not, nor do Intel's before
+                        * Sapphire Rapids, whose microcode keeps gathers from telling secrets (Gather Data Sampling) */
+};
+
 /*
  * A CPU in LLVM's terms. `level` is the x86-64 level (1..4) that the name implies; 0 on other architectures.
  * `model` identifies the hardware: (vendor, family, first and last model) on x86, (implementer, part) of
@@ -12,7 +20,7 @@
 typedef struct pw_cpu {
     const char *name;
     int level;
-    bool vbmi; /* implies AVX-512 VBMI */
+    unsigned traits; /* of PW_CPU_..., those that the name implies */
     uint32_t vendor, family, first, last;
 } pw_cpu;
 

@@ -12,41 +12,43 @@
 #define INTEL PW_VENDOR_INTEL, 6
 #define AMD(family) PW_VENDOR_AMD, family
 
+enum { VBMI = PW_CPU_VBMI, WIDE = PW_CPU_WIDE, GATHERS = PW_CPU_GATHERS };
+
 const pw_cpu pw_cpus_x86[] = {
-    /* name, level, vbmi, vendor, family, models */
-    {"x86-64", 1, false, 0, 0, 0, 0},
-    {"x86-64-v2", 2, false, 0, 0, 0, 0},
-    {"x86-64-v3", 3, false, 0, 0, 0, 0},
-    {"x86-64-v4", 4, false, 0, 0, 0, 0},
-    {"nehalem", 2, false, 0, 0, 0, 0},
-    {"westmere", 2, false, 0, 0, 0, 0},
-    {"sandybridge", 2, false, 0, 0, 0, 0},
-    {"ivybridge", 2, false, 0, 0, 0, 0},
-    {"haswell", 3, false, INTEL, 0x3f, 0x3f},
-    {"broadwell", 3, false, INTEL, 0x4f, 0x4f},
-    {"broadwell", 3, false, INTEL, 0x56, 0x56},
-    {"skylake", 3, false, INTEL, 0x9e, 0x9e},
-    {"skylake-avx512", 4, false, INTEL, 0x55, 0x55}, /* also Cascade Lake: the same but for VNNI */
-    {"cascadelake", 4, false, 0, 0, 0, 0},
-    {"cooperlake", 4, false, 0, 0, 0, 0},
-    {"icelake-client", 4, true, INTEL, 0x7d, 0x7e},
-    {"icelake-server", 4, true, INTEL, 0x6a, 0x6a},
-    {"icelake-server", 4, true, INTEL, 0x6c, 0x6c},
-    {"tigerlake", 4, true, INTEL, 0x8c, 0x8d},
-    {"sapphirerapids", 4, true, INTEL, 0x8f, 0x8f},
-    {"emeraldrapids", 4, true, INTEL, 0xcf, 0xcf},
-    {"graniterapids", 4, true, INTEL, 0xad, 0xae},
-    {"alderlake", 3, false, INTEL, 0x97, 0x9a},
-    {"raptorlake", 3, false, INTEL, 0xb7, 0xb7},
-    {"sierraforest", 3, false, INTEL, 0xaf, 0xaf},
-    {"znver1", 3, false, AMD(0x17), 0x00, 0x2f},
-    {"znver2", 3, false, AMD(0x17), 0x30, 0xaf},
-    {"znver3", 3, false, AMD(0x19), 0x00, 0x0f},
-    {"znver4", 4, true, AMD(0x19), 0x10, 0x1f},
-    {"znver3", 3, false, AMD(0x19), 0x20, 0x5f},
-    {"znver4", 4, true, AMD(0x19), 0x60, 0xaf},
-    {"znver5", 4, true, AMD(0x1a), 0x00, 0x7f},
-    {NULL, 0, false, 0, 0, 0, 0},
+    /* name, level, traits, vendor, family, models */
+    {"x86-64", 1, 0, 0, 0, 0, 0},
+    {"x86-64-v2", 2, 0, 0, 0, 0, 0},
+    {"x86-64-v3", 3, 0, 0, 0, 0, 0},
+    {"x86-64-v4", 4, 0, 0, 0, 0, 0},
+    {"nehalem", 2, 0, 0, 0, 0, 0},
+    {"westmere", 2, 0, 0, 0, 0, 0},
+    {"sandybridge", 2, 0, 0, 0, 0, 0},
+    {"ivybridge", 2, 0, 0, 0, 0, 0},
+    {"haswell", 3, 0, INTEL, 0x3f, 0x3f},
+    {"broadwell", 3, 0, INTEL, 0x4f, 0x4f},
+    {"broadwell", 3, 0, INTEL, 0x56, 0x56},
+    {"skylake", 3, 0, INTEL, 0x9e, 0x9e},
+    {"skylake-avx512", 4, 0, INTEL, 0x55, 0x55}, /* also Cascade Lake: the same but for VNNI */
+    {"cascadelake", 4, 0, 0, 0, 0, 0},
+    {"cooperlake", 4, 0, 0, 0, 0, 0},
+    {"icelake-client", 4, VBMI | WIDE, INTEL, 0x7d, 0x7e},
+    {"icelake-server", 4, VBMI | WIDE, INTEL, 0x6a, 0x6a},
+    {"icelake-server", 4, VBMI | WIDE, INTEL, 0x6c, 0x6c},
+    {"tigerlake", 4, VBMI | WIDE, INTEL, 0x8c, 0x8d},
+    {"sapphirerapids", 4, VBMI | WIDE | GATHERS, INTEL, 0x8f, 0x8f},
+    {"emeraldrapids", 4, VBMI | WIDE | GATHERS, INTEL, 0xcf, 0xcf},
+    {"graniterapids", 4, VBMI | WIDE | GATHERS, INTEL, 0xad, 0xae},
+    {"alderlake", 3, 0, INTEL, 0x97, 0x9a},
+    {"raptorlake", 3, 0, INTEL, 0xb7, 0xb7},
+    {"sierraforest", 3, 0, INTEL, 0xaf, 0xaf},
+    {"znver1", 3, 0, AMD(0x17), 0x00, 0x2f},
+    {"znver2", 3, 0, AMD(0x17), 0x30, 0xaf},
+    {"znver3", 3, 0, AMD(0x19), 0x00, 0x0f},
+    {"znver4", 4, VBMI, AMD(0x19), 0x10, 0x1f},
+    {"znver3", 3, 0, AMD(0x19), 0x20, 0x5f},
+    {"znver4", 4, VBMI, AMD(0x19), 0x60, 0xaf},
+    {"znver5", 4, VBMI, AMD(0x1a), 0x00, 0x7f},
+    {NULL, 0, 0, 0, 0, 0, 0},
 };
 
 #if defined(__x86_64__)
@@ -145,7 +147,7 @@ static const pw_cpu *model_of(const answers *a)
 
 static bool is_whole(const answers *a, const pw_cpu *c, int level)
 {
-    return c && c->level <= level && HAS(modern) && (!c->vbmi || HAS(vbmi_class)) &&
+    return c && c->level <= level && HAS(modern) && (!(c->traits & VBMI) || HAS(vbmi_class)) &&
            (c->vendor != PW_VENDOR_AMD || HAS(zen));
 }
 
