@@ -124,6 +124,9 @@ static void isa(void **state)
     assert_true(pw_target_isa_of(&t).byte_shuffles);
     assert_int_equal(pw_target_isa_of(&t).copy_bytes, 32);
     assert_false(pw_target_isa_of(&t).gathers);
+    assert_int_equal(pw_target_parse("x86_64", "znver5", &t, NULL), PW_OK);
+    assert_int_equal(pw_target_isa_of(&t).copy_bytes, 64);
+    assert_false(pw_target_isa_of(&t).gathers);
     assert_int_equal(pw_target_parse("x86_64", "icelake-server", &t, NULL), PW_OK);
     assert_int_equal(pw_target_isa_of(&t).copy_bytes, 64);
     assert_false(pw_target_isa_of(&t).gathers);
