@@ -323,7 +323,7 @@ def next_header(calls):
                "extern __attribute__((visibility(\"hidden\"))) pw_next_table pw_next;\n\n"
                "/* Fills the table through `resolve`. A call that the MPI below lacks gets a stand-in that reports. */\n"
                "void pw_next_load(void *(*resolve)(const char *symbol));\n"
-               "/* Calls `fn` with each name in the table. */\n"
+               "/* Calls `fn` with each name in the table, and with those of Fortran's commits. */\n"
                "void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg);\n"
                "/* The names that this library exports, without those for large counts; NULL ends the list. */\n"
                "extern __attribute__((visibility(\"hidden\"))) const char *const pw_exported[];\n"
@@ -379,8 +379,7 @@ void pw_next_each(void (*fn)(void *arg, const char *symbol), void *arg)
 {
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         fn(arg, entries[i].symbol);
-}
-""")
+""" + "".join(f'    fn(arg, "{name}");\n' for name in FORTRAN_COMMITS) + "}\n")
     for name, names in ("exported", lambda c: c.action in EXPORTED), ("completing", is_completing):
         out.append(f"\nconst char *const pw_{name}[] = {{\n")
         out += [guarded(f.since, f'    "{f.symbol}",\n') for f in forms if names(f.call) and not f.large]
@@ -596,8 +595,41 @@ def gated_body(f):
     return text + f"    pw_gate_{leave};\n    return rc;\n}}\n"
 
 
+# Fortran's MPI_Type_commit, which a preloaded library has before the bindings. Where bindings that call PMPI_Type_commit are loaded late, as
+# by Python, they may be all that commits types, so by then at the latest their calls must come here.
+FORTRAN_COMMITS = ("mpi_type_commit_", "mpi_type_commit_f08_")
+
+
+def fortran_commits():
+    text = """
+#ifdef OPEN_MPI
+static void commit_for_fortran(MPI_Fint *type, MPI_Fint *error, const void *caller)
+{
+    static _Atomic bool looked;
+    MPI_Datatype datatype = MPI_Type_f2c(*type);
+    int rc;
+
+    if (!looked)
+        pw_fortran_redirect();
+    looked = true;
+    rc = pw_gate_is_open() ? pw_hook_Type_commit(&datatype, caller) : gated_MPI_Type_commit(&datatype, caller);
+    if (error)
+        *error = rc;
+}
+"""
+    for name in FORTRAN_COMMITS:
+        text += f"""
+PW_EXPORT void {name}(MPI_Fint *type, MPI_Fint *error);
+PW_EXPORT void {name}(MPI_Fint *type, MPI_Fint *error)
+{{
+    commit_for_fortran(type, error, __builtin_return_address(0));
+}}
+"""
+    return text + "#endif\n"
+
+
 def wrappers_source(calls):
-    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
+    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/fortran.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/is_native.h"\n#include "runtime/mpi/requests/loopback.h"\n'
            '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
@@ -605,14 +637,14 @@ def wrappers_source(calls):
            "#define PW_APART __attribute__((noinline))\n\n"]
     out += [wrapper(f) for c in calls if c.action in ("hook", "settle", "miss") for f in c.forms()]
     out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
-    return "".join(out)
+    return "".join(out) + fortran_commits()
 
 
 def exports_map(calls):
     """What is exported: the MPI entry points, functions of others that are taken the place of (runtime/mpi/entry/single_copy.c,
-    runtime/mpi/strategy/pipeline.c), and what `packwright measure`
+    runtime/mpi/strategy/pipeline.c), Fortran's MPI_Type_commit, and what `packwright measure`
     (runtime/mpi/strategy/strategy.c) and libpackwright-mpi (runtime/mpi/strategy/prepare.c) call."""
-    others = ("process_vm_readv", "ucp_dt_create_generic",
+    others = ("process_vm_readv", "mpi_type_commit_*", "ucp_dt_create_generic",
               "packwright_force_strategy", "packwright_network_of", "packwright_prepare_type")
     symbols = "".join(f"        {name};\n" for name in (*others, *(f.symbol for c in calls if c.action in EXPORTED for f in c.forms())))
     return f"{{\n    global:\n{symbols}    local:\n        *;\n}};\n"

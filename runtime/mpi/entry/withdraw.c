@@ -53,7 +53,7 @@ pw_found_mpi pw_withdraw_find(void)
 /* Returns the next definition of a name that this library exports; NULL for other names. */
 static void *next_of(void *self, const char *name)
 {
-    void *function = strncmp(name, "MPI_", 4) ? NULL : dlsym(self, name), *next;
+    void *function = strncasecmp(name, "MPI_", 4) ? NULL : dlsym(self, name), *next;
 
     if (!function || !pw_calls_is_here(function))
         return NULL;

@@ -1,5 +1,9 @@
-/* A C program that loads Fortran code, and with it the Fortran bindings of its MPI, when everything is under way, as
- * Python does with a module written in Fortran. Argument: the library with bindings.F90. */
+/*
+ * A C program that loads Fortran code, and with it the Fortran bindings of its MPI, when everything is under way, as
+ * Python does with a module written in Fortran.
+ *
+ * usage: late <the library with bindings.F90> [alone: only Fortran commits types]
+ */
 #include <mpi.h>
 
 #include <dlfcn.h>
@@ -21,14 +25,16 @@ int main(int argc, char **argv)
     int wrong;
 
     MPI_Init(&argc, &argv);
-    commit_something();
+    if (argc <= 2)
+        commit_something();
     module = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
     run_checks = module ? (int (*)(void))dlsym(module, "run_checks") : NULL;
     if (!run_checks) {
         fprintf(stderr, "FAILED: %s\n", argc > 1 ? dlerror() : "no library named");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    commit_something(); /* the bindings are noticed when C commits the next type */
+    if (argc <= 2)
+        commit_something(); /* the bindings are noticed when C commits the next type */
     wrong = run_checks();
     MPI_Finalize();
     return wrong != 0;
