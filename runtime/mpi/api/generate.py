@@ -474,7 +474,7 @@ def wrapper(f):
     if call.light:
         return guarded(f.since, light_wrapper(f), f.large)
     if not straight:
-        return guarded(f.since, f"PW_EXPORT int {f.symbol}({exported(f)})\n{gated_body(f)}\n", f.large)
+        return guarded(f.since, f"PW_EXPORT PW_SHORT int {f.symbol}({exported(f)})\n{gated_body(f)}\n", f.large)
     text = f"static PW_APART int gated_{f.symbol}({f.params()})\n{gated_body(f)}\n"
     if first:
         text += f"static PW_APART int asked_{f.symbol}({f.params()})\n{asking_body(f, straight, 'gated')}\n"
@@ -633,8 +633,10 @@ def wrappers_source(calls):
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/is_native.h"\n#include "runtime/mpi/requests/loopback.h"\n'
            '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
+           "/* These, which are most of the code, are compiled to be short, and lie apart from the ways of native calls. */\n"
+           "#define PW_SHORT __attribute__((cold))\n"
            "/* So that the way of native calls needs no frame. */\n"
-           "#define PW_APART __attribute__((noinline))\n\n"]
+           "#define PW_APART PW_SHORT __attribute__((noinline))\n\n"]
     out += [wrapper(f) for c in calls if c.action in ("hook", "settle", "miss") for f in c.forms()]
     out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
     return "".join(out) + fortran_commits()
