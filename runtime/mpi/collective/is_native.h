@@ -10,8 +10,7 @@
 #include "runtime/mpi/collective/collective.h"
 #include "runtime/mpi/strategy/is_native.h"
 
-/* Returns whether the side is left to MPI whatever its count, its displacements and this rank's part in the call are.
- */
+/* Returns whether the side is left to MPI whatever its count, its displacements and this rank's part are. */
 PW_INLINE bool pw_side_is_plain(const pw_side *side, const pw_entry *entry)
 {
     return side->form == PW_SIDE_NONE ||

@@ -47,7 +47,7 @@ bool pw_gate_enter_slow(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (pw_gate_inside || atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT)
+    if (pw_gate_inside || pw_gate_is_inert())
         return false;
     pw_gate_inside = true;
     pthread_once(&once, start);

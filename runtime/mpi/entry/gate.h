@@ -91,9 +91,13 @@ PW_INLINE bool pw_gate_is_open(void)
            __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN, 1);
 }
 
-/* For calls that may add a deferred send, or that no other process waits for: they look after deferred sends
- * themselves.
- */
+/* Whether the runtime has started and leaves all calls to MPI. */
+PW_INLINE bool pw_gate_is_inert(void)
+{
+    return __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT, 0);
+}
+
+/* For calls that no other process waits for, or that look after deferred sends themselves. */
 PW_INLINE bool pw_gate_enter_deferring(void)
 {
     if (!pw_gate_is_open())
@@ -151,9 +155,7 @@ static inline bool pw_gate_enter_again(bool *within)
             pw_judge_completes();
         return true;
     }
-    if (!*within)
-        return false;
-    if (atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
+    if (!*within || atomic_load_explicit(&pw_gate_now, memory_order_acquire) != PW_GATE_OPEN)
         return false;
     pw_deferred_flush();
     return true;

@@ -61,8 +61,7 @@ static int pack_or_move(pw_pending *p)
     return t->moved ? MPI_SUCCESS : pack(p);
 }
 
-/* A send may be complete for the program before it is destroyed (MPI_Request_get_status): readers are waited for here.
- */
+/* A send may be complete for the program before it is destroyed (MPI_Request_get_status). It waits here for readers. */
 static int finish_send(pw_pending *p, const MPI_Status *status)
 {
     transfer *t = (transfer *)p;
