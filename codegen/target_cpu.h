@@ -7,7 +7,7 @@
 /* What tells CPUs of one level apart. LLVM's tables of features have only the first. */
 enum {
     PW_CPU_VBMI = 1,   /* has AVX-512 VBMI */
-    PW_CPU_WIDE = 2,   /* stores 64 bytes in a cycle; others with AVX-512 take two */
+    PW_CPU_WIDE = 2,   /* copies long blocks faster by vectors of 64 bytes than by those of 32 */
     PW_CPU_GATHERS = 4 /* gathers words faster than it loads them one by one. AMD's CPUs do not, nor do Intel's before
                         * Sapphire Rapids, whose microcode keeps gathers from telling secrets (Gather Data Sampling) */
 };
