@@ -92,14 +92,9 @@ static void put_type(void *arg, const pw_entry *entry)
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
 
-static int ways_of(const pw_site *site)
-{
-    return site->ways < PW_STRATEGY_COUNT ? site->ways : PW_STRATEGY_COUNT;
-}
-
 static bool was_used(const pw_site *site)
 {
-    for (int id = 0; id < ways_of(site); id++)
+    for (int id = 0; id < site->ways; id++)
         if (site->cells[id].uses)
             return true;
     return false;
@@ -132,7 +127,7 @@ static void put_site(void *arg, const pw_site *site)
     put_count(json, "kind", site->key.kind % PW_CALL_KINDS + site->key.role / PW_SITE_LATER);
     put_count(json, "memory", (site->key.place & 0xffff) != 0);
     pw_json_open(json, "ways", '{');
-    for (int id = 0; id < ways_of(site); id++)
+    for (int id = 0; id < site->ways; id++)
         put_way(json, &site->cells[id], strategies[id]);
     pw_json_close(json, '}');
     pw_json_close(json, '}');
