@@ -159,13 +159,11 @@ static void tell_guesses(const pw_round *r)
 void pw_round_end(pw_round *r, double ns)
 {
     if (r->lead && r->varies) {
-        pthread_mutex_lock(&sites.lock);
-        if (r->turn.slot == PW_TRIAL_USUAL) {
-            r->lead->uses_a_round = r->count;
+        PW_HOLD(&sites.lock);
+        r->lead->shares[r->turn.slot] = r->carried > 0 ? r->carried : r->count;
+        if (r->turn.slot == PW_TRIAL_USUAL)
             tell_guesses(r);
-        }
         pw_trial_add(&r->lead->trial, r->turn, ns);
-        pthread_mutex_unlock(&sites.lock);
     }
     pw_round_drop(r);
 }
@@ -173,7 +171,7 @@ void pw_round_end(pw_round *r, double ns)
 void pw_round_drop(pw_round *r)
 {
     r->lead = NULL;
-    r->n = r->count = r->varies = 0;
+    r->n = r->count = r->carried = r->varies = 0;
 }
 
 void pw_round_join(pw_round *to, pw_round *from)
@@ -195,22 +193,29 @@ static int way_of(const pw_site *s, int slot)
     return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
 }
 
+/* `round` 0: no round of that slot was timed; `shares` 0: none was here, but other ranks have found it best. */
+static void set_tried(pw_site *s, int way, float round, int shares)
+{
+    if (way != NONE && round > 0 && shares > 0)
+        atomic_store_explicit(&s->cells[way].tried, round / (float)shares, memory_order_relaxed);
+}
+
 /* Lets a site take what a window has found that ended before the leading site's `round`. From now on the site counts
- * its uses, of which each round of its has several. */
+ * its uses, of which each round of its has several. Where slots share a way, its time is that of the slot that has won;
+ * but the safe way's is that of the safe slot, whose rounds take no other. */
 static void adopt(pw_site *s, const pw_site *lead, int won, int64_t round)
 {
     int64_t more = s->own_uses > 1 ? s->own_uses - 1 : 0;
     const pw_trial *found = &lead->trial;
-    float uses = lead->uses_a_round > 0 ? (float)lead->uses_a_round : 1;
-    int usual = way_of(s, won), own = PW_TRIAL_USUAL;
+    int usual = way_of(s, won), own = PW_TRIAL_USUAL, shares = lead->shares[won];
 
-    for (int i = s->trial.n - 1; i >= 0; i--) {
-        if (s->way[i] == NONE)
-            continue;
-        own = i > 0 && s->way[i] == usual ? i : own;
-        if (found->slots[i].result > 0)
-            atomic_store_explicit(&s->cells[s->way[i]].tried, found->slots[i].result / uses, memory_order_relaxed);
+    set_tried(s, s->way[PW_TRIAL_USUAL], found->slots[PW_TRIAL_USUAL].result, shares);
+    for (int i = s->trial.n - 1; i > 0; i--) {
+        own = s->way[i] == usual ? i : own;
+        set_tried(s, s->way[i], found->slots[i].result, shares);
     }
+    if (usual != s->way[found->safe])
+        set_tried(s, usual, found->slots[won].result, shares);
     s->way[PW_TRIAL_USUAL] = (uint8_t)usual;
     if (s != lead)
         pw_trial_follow(&s->trial, found, own);
@@ -326,6 +331,7 @@ static int in_window(pw_site *s, const pw_site_question *q, pw_round *r)
     PW_HOLD(&sites.lock);
     int way = r->lead ? take_part(s, r) : lead(s, r);
 
+    r->carried += r->lead && way != s->way[r->lead->trial.safe];
     r->varies = r->lead && (r->varies || !q->ignored);
     return way;
 }
@@ -432,12 +438,11 @@ void pw_site_share(pw_board *board)
 
 void pw_site_reset(void)
 {
-    pthread_mutex_lock(&sites.lock);
+    PW_HOLD(&sites.lock);
     for (int i = 0; i < sites.n; i++)
         free(sites.all[i]);
     memset(sites.buckets, 0, sizeof sites.buckets);
     memset(&sites.alone, 0, sizeof sites.alone);
     sites.n = 0;
-    pthread_mutex_unlock(&sites.lock);
     atomic_fetch_add(&sites.generation, 1);
 }

@@ -69,8 +69,7 @@ typedef struct pw_site_question {
 typedef struct pw_site_cell {
     _Atomic int64_t uses; /* threads may lose some */
     _Atomic float total;  /* the cost when it was last asked for; below 0: the way cannot carry the message */
-    _Atomic float
-        tried; /* the time of a use, a part of that of the round, in the last window that tried the way; 0: none has */
+    _Atomic float tried;  /* a use's share of a round that took the way, in the last such window; 0: there is none */
 } pw_site_cell;
 
 typedef struct pw_site {
@@ -87,8 +86,8 @@ typedef struct pw_site {
     pw_trial trial;                       /* under the lock of all sites in windows */
     struct pw_site *with[PW_ROUND_SITES]; /* the other sites of its rounds in the window that is under way */
     int nwith;
-    int own_uses;     /* of this site in the last round of a window */
-    int uses_a_round; /* of all sites in the last round that took slot 0 */
+    int own_uses;               /* of this site in the last round of a window */
+    int shares[PW_TRIAL_SLOTS]; /* uses in the slot's last round, in other ways than the safe one; if none, all */
     pw_hash example;
     pw_site_cell cells[];
 } pw_site;
@@ -105,6 +104,7 @@ typedef struct pw_round {
     pw_trial_turn turn;
     bool varies; /* some use takes the way that was answered; the time of a round of other uses says nothing */
     int count;   /* uses of all sites, of which several may be one site's; other ways may ask for other uses */
+    int carried; /* of them, those in other ways than the safe one */
     int n;
     pw_site *sites[PW_ROUND_SITES]; /* that have taken the slot, and count the round as one */
 } pw_round;

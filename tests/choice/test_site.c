@@ -445,6 +445,58 @@ static void uses_that_are_left_are_not_judged(void **state)
     assert_true(s->cells[1].tried == 50000);
 }
 
+/* Returns by how much, by what its sites have tried, a round takes less than natively: what reports sum up, of uses
+ * that are not left to the MPI. */
+static double saved_a_round(const int *uses, pw_site *const *sites, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        if (sites[i]->chosen != 0)
+            sum += uses[i] * (double)(sites[i]->cells[0].tried - sites[i]->cells[sites[i]->chosen].tried);
+    return sum;
+}
+
+/* Runs exchanges of two kinds of uses, of which ways 1 and 2 carry out one kind each, and returns what they are said to
+ * save a round. A round takes `native` less `less[way]`, whichever way is not native in it. */
+static double saved_by_exchanges(const int *uses, const mock *mocks, double native, const double *less)
+{
+    pw_site *sites[2];
+
+    pw_site_reset();
+    for (int i = 0; i < 300; i++) {
+        pw_round now = {.n = 0};
+        double ns = native;
+
+        for (int j = 0; j < 2; j++) {
+            mock m = mocks[j];
+            pw_site_question q = question(&m, -1, true);
+            pw_site_key k = key((uint64_t)j, 1000);
+            int way = 0;
+
+            for (int use = 0; use < uses[j]; use++)
+                way = pw_site_take(&k, &q, &now, NULL, &sites[j]);
+            ns -= less[way];
+        }
+        pw_round_end(&now, ns);
+    }
+    return saved_a_round(uses, sites, 2);
+}
+
+/* What a round saves is said to be saved by those of its uses that are not left to the MPI, as where only the block to
+ * oneself is joined, and by no other number of uses. */
+static void all_of_a_round_is_saved(void **state)
+{
+    const mock oneself[] = {{.costs = {10000, 11000, -1}}, {.costs = {10000, -1, 11000}}};
+    const mock guessed[] = {{.costs = {11000, 10000, -1}}, {.costs = {10000, -1, 11000}}};
+
+    (void)state;
+    assert_true(saved_by_exchanges((int[]){1, 2}, oneself, 900000, (double[]){0, 600000, -90000}) == 600000);
+    assert_true(saved_by_exchanges((int[]){1, 2}, oneself, 900000, (double[]){0, 0, 300000}) == 300000);
+    assert_true(saved_by_exchanges((int[]){1, 2}, guessed, 900000, (double[]){0, 600000, -90000}) == 600000);
+    assert_true(saved_by_exchanges((int[]){1, 4}, guessed, 900000, (double[]){0, 300000, 500000}) == 800000);
+}
+
 static void a_full_round_goes_on(void **state)
 {
     mock m = {.costs = {10000, 11000, 12000}};
@@ -524,6 +576,7 @@ int main(void)
         cmocka_unit_test_setup(many_uses_are_one_round, reset),
         cmocka_unit_test_setup(spoilt_uses_do_not_count, reset),
         cmocka_unit_test_setup(uses_that_are_left_are_not_judged, reset),
+        cmocka_unit_test_setup(all_of_a_round_is_saved, reset),
         cmocka_unit_test_setup(a_full_round_goes_on, reset),
         cmocka_unit_test_setup(without_room_it_is_guessed, reset),
         cmocka_unit_test_setup(threads_share_sites, reset),
