@@ -245,7 +245,7 @@ static void print_gained(const pw_compare_gained *g, const pw_compare_verdict *v
         return;
     }
     fputs("Trials saw messages ", stdout);
-    fputs(g->saved < 0 ? "lose " : "save ", stdout);
+    fputs(g->saved < 0 ? "lose about " : "save about ", stdout);
     print_time(fabs(g->saved));
     printf(" a rank; %s.\n", rests[pw_compare_rest_of(v, g->saved)]);
 }

@@ -45,10 +45,10 @@ void pw_stats_choice_read(pw_stats_choice *choice, pw_data site)
 
 /* ---- what was saved ------------------------------------------------------------------------------------------- */
 
-void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double median)
+void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double tried)
 {
-    if (native > 0 && median > 0) {
-        saved->ns += (int64_t)((native - median) * (double)uses);
+    if (native > 0 && tried > 0) {
+        saved->ns += (int64_t)((native - tried) * (double)uses);
         saved->known += uses;
     } else {
         saved->unknown += uses;

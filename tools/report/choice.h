@@ -19,7 +19,7 @@ typedef struct pw_stats_cell {
 } pw_stats_cell;
 
 /*
- * What strategies saved over leaving the same uses to the MPI, as far as it was measured in the run: `ns` nanoseconds
+ * What strategies saved over leaving the same uses to the MPI, as far as trials in the run judge it: `ns` nanoseconds
  * in `known` uses. Of `unknown` uses it is not known. Uses that were left to the MPI are in neither.
  */
 typedef struct pw_stats_saved {
@@ -27,11 +27,11 @@ typedef struct pw_stats_saved {
 } pw_stats_saved;
 
 /*
- * Adds uses that a strategy carried out. `native` and `median`: the times of a use left to the MPI and of one carried
+ * Adds uses that a strategy carried out. `native` and `tried`: the times of a use left to the MPI and of one carried
  * out so, as a trial in the program has seen them, without what the program does between uses. 0: there was no such
  * trial, or it has no verdict yet.
  */
-void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double median);
+void pw_stats_saved_count(pw_stats_saved *saved, int64_t uses, double native, double tried);
 void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more);
 
 /* Messages of one kind and of sizes above `low` and up to `high` of one layout. */

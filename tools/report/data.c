@@ -85,7 +85,7 @@ void pw_data_put_saved(FILE *out, pw_data of)
               out);
         return;
     }
-    fputs(saved < 0 ? "nothing: lost " : "", out);
+    fputs(saved < 0 ? "nothing: lost about " : "about ", out);
     pw_put_time(out, fabs(saved));
     fprintf(out, " in %lld uses, by trials", (long long)known);
     if (unknown > 0)

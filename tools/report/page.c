@@ -129,7 +129,7 @@ static void put_saved_tile(FILE *out, pw_data sum, double ranks)
     }
     snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials", (long long)known,
              (long long)(known + unknown));
-    put_tile(out, saved < 0 ? "Lost a rank" : "Saved a rank", saved < 0 ? -saved : saved,
+    put_tile(out, saved < 0 ? "Lost a rank, about" : "Saved a rank, about", saved < 0 ? -saved : saved,
              pw_data_ns(sum, "elapsed_seconds"), note);
 }
 
@@ -445,7 +445,8 @@ static void put_notes(FILE *out)
         out,
         "<h2>How to read this</h2>\n<p class=\"soft\">Times of packing were measured in this run, and mean packing "
         "and unpacking. Estimates are the model's, of a whole message. What was saved is said only of uses that a "
-        "trial in the program has timed both ways; whether a whole run is faster only <code>packwright "
+        "trial in the program has timed both ways, by the shortest of a few rounds; whether a whole run is faster only "
+        "<code>packwright "
         "compare</code> can tell. Messages to oneself count as others; accesses are those to windows and files. A "
         "type stands for all types with the same layout, and is shown as the program built the first of them. It "
         "was made where <code>MPI_Type_commit</code> was called. <code>packwright run --trace</code> writes layouts "
