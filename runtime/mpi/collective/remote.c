@@ -155,12 +155,11 @@ static void exchange_ids(pw_remote_request *q)
 /* MPI reports a missing type to the communicator of the call, and would report it to another one here. */
 static int64_t block_bytes(const pw_side *side, int i)
 {
-    MPI_Count count = pw_side_use(side, i) ? pw_side_count(side, i) : 0, size = 0;
+    MPI_Count count = pw_side_use(side, i) ? pw_side_count(side, i) : 0;
     int64_t bytes;
 
     if (count <= 0 || pw_side_type(side, i) == MPI_DATATYPE_NULL ||
-        PMPI_Type_size_x(pw_side_type(side, i), &size) != MPI_SUCCESS || size < 0 ||
-        __builtin_mul_overflow((int64_t)count, (int64_t)size, &bytes))
+        !pw_note_bytes(pw_side_type(side, i), count, &bytes))
         return 0;
     return bytes;
 }

@@ -4,7 +4,6 @@
  */
 #include "runtime/mpi/types/noted.h"
 
-#include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/types/internal.h"
 
 #include <stdatomic.h>
@@ -18,15 +17,6 @@ static struct {
 
 bool pw_note_is_off, pw_note_is_reported;
 int64_t pw_note_most_native;
-
-/* Returns false if there is nothing to count: no bytes, or more than an int64_t holds. */
-static bool bytes_of(MPI_Datatype type, MPI_Count count, int64_t *bytes)
-{
-    MPI_Count size;
-
-    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
-           !__builtin_mul_overflow((int64_t)size, (int64_t)count, bytes) && *bytes > 0;
-}
 
 static __attribute__((noinline)) bool may_be_gpu_memory(const void *buf)
 {
@@ -108,7 +98,7 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
     bool needed = is_needed(use->buf);
     int64_t bytes, ns, few = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * use->times;
 
-    if (use->count <= 0 || !bytes_of(g->type, use->count, &bytes))
+    if (use->count <= 0 || !pw_note_bytes(g->type, use->count, &bytes))
         return true;
     if (needed || may_need_stage(g, bytes, use->role))
         return false;

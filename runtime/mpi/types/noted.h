@@ -77,6 +77,15 @@ extern bool pw_note_is_reported;    /* the totals will be reported */
 extern int64_t pw_note_most_native; /* any receive of at most so many bytes may be left to MPI. A longer one may if the
                                        type has basic elements of one size, else the type is learned first */
 
+/* Finds the bytes of objects whose type MPI is asked about. False: there are none, or more than an int64_t holds. */
+static inline bool pw_note_bytes(MPI_Datatype type, MPI_Count count, int64_t *bytes)
+{
+    MPI_Count size;
+
+    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
+           !__builtin_mul_overflow((int64_t)size, (int64_t)count, bytes) && *bytes > 0;
+}
+
 /* Leaves a use to MPI and counts it in the type's note if no case makes it special: the buffer is known to be host
  * memory, the message is so short that MPI can always receive it, and the sum of what was gained stays below the cost
  * of learning any type. Returns false if it has done nothing. `at`: the slot of the type in front of the table. */
@@ -84,15 +93,12 @@ static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Cou
                                      pw_handle_slot *at)
 {
     void *note = atomic_load_explicit(&at->value, memory_order_acquire);
-    MPI_Count size;
     int64_t bytes, ns;
 
     if (__builtin_expect(!pw_note_is(note) || pw_note_is_reported || buf == MPI_BOTTOM || !pw_memory_is_known_host(buf),
                          0))
         return false;
-    if (__builtin_expect(PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
-                             __builtin_mul_overflow((int64_t)size, (int64_t)count, &bytes) || bytes <= 0,
-                         0))
+    if (__builtin_expect(!pw_note_bytes(type, count, &bytes), 0))
         return false;
     ns = pw_note_ns(note) + PW_NOTE_CALL_NS + bytes / PW_NOTE_BYTES_A_NS;
     if (__builtin_expect(ns >= PW_NOTE_LEARN_NS || (role != PW_SEND && bytes > pw_note_most_native), 0))
