@@ -339,23 +339,17 @@ static void give_counts(pw_remote_request *q)
 
 /* After an error of MPI, operations of a persistent request may still be open, which write to it. It is not freed then.
  */
-static void close_persistent(pw_remote_request *q)
-{
-    if (!pw_remote_unwatch(q))
-        return;
-    give_counts(q);
-    pw_remote_slots_close(q);
-    free(q);
-}
-
 void pw_remote_close(pw_remote_request *q)
 {
-    if (q->persistent) {
-        close_persistent(q);
+    if (!q->persistent)
+        end_all(q);
+    else if (!pw_remote_unwatch(q))
         return;
-    }
-    end_all(q);
     give_counts(q);
+    if (q->persistent) {
+        pw_remote_slots_close(q);
+        free(q);
+    }
 }
 
 static void leave(void *arg, uint64_t key, void *communicator)
