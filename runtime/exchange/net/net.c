@@ -167,16 +167,13 @@ static const char *net_transports(const pw_net_peer *peer)
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-static void end(void *request, ucs_status_t status, pw_net_op *op)
+static void end(void *request, ucs_status_t status, void *of)
 {
+    pw_net_op *op = of;
+
     op->open--;
     op->failed |= status != UCS_OK;
     ucp_request_free(request);
-}
-
-static void sent(void *request, ucs_status_t status, void *op)
-{
-    end(request, status, op);
 }
 
 static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *op)
@@ -191,7 +188,7 @@ static ucp_request_param_t param_of(pw_net_op *op)
     op->open++;
     return (ucp_request_param_t){.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                                                  UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-                                 .cb.send = sent,
+                                 .cb.send = end,
                                  .user_data = op};
 }
 
