@@ -4,6 +4,7 @@
  * checks the arguments and the epoch, takes a lock that it has put off, and makes the request, which is complete. The
  * data is then in place before the call returns, and so before any call that completes it.
  */
+#include "base/lock.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/engine/memory/thread_end.h"
 #include "runtime/engine/memory/view.h"
@@ -13,7 +14,6 @@
 #include "runtime/mpi/strategy/judge.h"
 #include "runtime/mpi/types/registry.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* From an address to the lowest byte that objects touch, and how many bytes from there they may touch. */
@@ -91,23 +91,20 @@ static struct {
 
 void pw_past_leave(void)
 {
-    pthread_mutex_lock(&lives.lock);
+    PW_HOLD(&lives.lock);
+
     lives.now++;
-    pthread_mutex_unlock(&lives.lock);
 }
 
 static void forget(past_transfer *past)
 {
-    unsigned now;
+    PW_HOLD(&lives.lock);
 
-    pthread_mutex_lock(&lives.lock);
-    now = lives.now;
-    if (past->move && past->life == now)
+    if (past->move && past->life == lives.now)
         pw_move_close(past->move);
-    pthread_mutex_unlock(&lives.lock);
     if (past->move)
         pw_pool_give(past->move, sizeof *past->move);
-    *past = (past_transfer){.life = now};
+    *past = (past_transfer){.life = lives.now};
 }
 
 static void forget_all(void)
