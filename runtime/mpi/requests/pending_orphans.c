@@ -118,19 +118,14 @@ static bool begin_sweep(bool wait)
     return true;
 }
 
-static void end_sweep(void)
-{
-    is_sweeping = false;
-    pthread_mutex_unlock(&orphans.sweeping);
-}
-
 static void sweep_both(bool wait, MPI_Comm comm)
 {
     if (!begin_sweep(wait))
         return;
     sweep(&orphans.owing, orphans.owing.n, wait, comm);
     sweep(&orphans.holding, wait ? orphans.holding.n : FEW, wait, comm);
-    end_sweep();
+    is_sweeping = false;
+    pthread_mutex_unlock(&orphans.sweeping);
 }
 
 void pw_pending_sweep(bool wait)
