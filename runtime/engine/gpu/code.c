@@ -43,13 +43,12 @@ static const pw_backend *load_backend(const char *name, pw_diag *diag)
     static pw_backend backend;
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const pw_backend *real = pw_backend_load(name, diag);
+    PW_HOLD(&lock);
 
     if (!real)
         return NULL;
-    pthread_mutex_lock(&lock);
     nvrtc = real;
     backend = (pw_backend){.name = real->name, .version = real->version, .compile = compile};
-    pthread_mutex_unlock(&lock);
     return &backend;
 }
 
