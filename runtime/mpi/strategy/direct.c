@@ -75,17 +75,13 @@ bool pw_direct_is_modelled(const pw_message *m)
            pw_direct_is_whole(m);
 }
 
-/* Whether a message may go directly without being told to: a peer's GPU has opened or would open memory of this
- * process. A receiver that does not is known after its first message (runtime/exchange/direct.h). */
-static bool is_welcome(const pw_message *m)
-{
-    return pw_segment_wants_replicas() && pw_direct_is_modelled(m);
-}
-
-/* Receives are those of the other strategies for GPU memory, which take messages of stand-ins, too. */
+/* A message may go directly without being told to where a peer's GPU has opened or would open memory of this process. A
+ * receiver that does not is known after its first message (runtime/exchange/direct.h). Receives are those of the other
+ * strategies for GPU memory, which take messages of stand-ins, too. */
 static bool serves_on_device(const pw_message *m, unsigned set)
 {
-    return m->role == PW_SEND && m->once && (pw_strategy_is_named(PW_STRATEGY_DIRECT) || is_welcome(m)) &&
+    return m->role == PW_SEND && m->once &&
+           (pw_strategy_is_named(PW_STRATEGY_DIRECT) || (pw_segment_wants_replicas() && pw_direct_is_modelled(m))) &&
            set & PW_IF_NOT_TAKEN && pw_gpu_may_show();
 }
 
