@@ -333,17 +333,11 @@ static pw_status wait_for_flag(pw_gpu_lane *lane)
     return PW_OK;
 }
 
-pw_status pw_gpu_lane_wait(pw_gpu_lane *lane)
-{
-    if (lane->flagged)
-        return wait_for_flag(lane);
-    return pw_cu_check(pw_cu.stream_wait(lane->stream), "cuStreamSynchronize");
-}
-
 pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun)
 {
     if (begun == PW_OK)
-        return pw_gpu_lane_wait(lane);
+        return lane->flagged ? wait_for_flag(lane)
+                             : pw_cu_check(pw_cu.stream_wait(lane->stream), "cuStreamSynchronize");
     pw_cu.stream_wait(lane->stream);
     return begun;
 }
@@ -364,9 +358,7 @@ pw_status pw_gpu_copy(pw_gpu *gpu, pw_cu_ptr to, pw_cu_ptr from, int64_t bytes)
         return pw_gpu_judge(gpu, PW_ERR_IO);
     status = pw_gpu_lane_take(gpu, &lane);
     if (status == PW_OK) {
-        status = pw_gpu_move_bytes(lane, to, from, bytes);
-        if (status == PW_OK)
-            status = pw_gpu_lane_wait(lane);
+        status = pw_gpu_lane_end(lane, pw_gpu_move_bytes(lane, to, from, bytes));
         pw_gpu_lane_give(lane);
     }
     return pw_gpu_judge(gpu, status);

@@ -59,7 +59,7 @@ typedef struct pw_gpu_lane {
     pw_gpu *gpu;
     void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
     int signal;             /* of this process (signal.c), which the flag is; -1: it is none */
-    _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_wait waits for the stream */
+    _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_end waits for the stream */
     pw_cu_ptr flag_device, ends; /* `ends`: a pw_gpu_ends */
     uint64_t value;              /* what the last launch with a flag writes there */
     bool flagged;                /* that launch is the last work in the stream */
@@ -92,10 +92,8 @@ void pw_gpu_lane_give(pw_gpu_lane *lane);
  * work in the stream must be done. */
 void pw_gpu_lane_reach(pw_gpu_lane *lane, uint64_t value);
 
-/* Blocks until all work in the lane's stream is done and visible to the host and all GPUs. */
-pw_status pw_gpu_lane_wait(pw_gpu_lane *lane);
-/* The same for work whose beginning has returned `begun`, and returns what became of it. After a failure, too, all work
- * must end before its memory is given back. */
+/* Blocks until all work in the lane's stream is done and visible to the host and all GPUs. Its beginning has returned
+ * `begun`; returns what became of it. After a failure, too, all work must end before its memory is given back. */
 pw_status pw_gpu_lane_end(pw_gpu_lane *lane, pw_status begun);
 
 /* Puts a copy of `bytes` contiguous bytes into the lane's stream; the driver knows both addresses. */
