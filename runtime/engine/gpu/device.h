@@ -15,11 +15,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct pw_gpu_pool;
-struct pw_gpu_code;
-struct pw_gpu_module;
-struct pw_gpu_functions;
-
 typedef struct pw_gpu {
     void *context;
     unsigned long long id; /* 0: the driver has no numbers */

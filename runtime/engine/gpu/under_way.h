@@ -7,8 +7,6 @@
 
 #include "runtime/engine/gpu/transfer.h"
 
-struct pw_gpu_batch;
-
 /* Its memory belongs to its lane or to its batch. */
 struct pw_gpu_transfer {
     pw_gpu_order order;

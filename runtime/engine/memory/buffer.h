@@ -8,9 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pw_gpu;
-struct pw_layout;
-
 /* Where a buffer lies. */
 typedef enum pw_place_kind {
     PW_PLACE_HOST,   /* ordinary memory, or memory that the CPU reads and writes as fast */

@@ -17,7 +17,6 @@
 #include "runtime/engine/memory/buffer.h"
 
 struct pw_gpu_order;
-struct pw_gpu_transfer;
 
 /* Plain data: may be moved. One thread at a time uses it. */
 typedef struct pw_move {

@@ -23,8 +23,6 @@
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/strategy/staging.h"
 
-struct pw_loopback_channel;
-
 /* A message that is moved. The send and the receive have a share each. */
 typedef struct pw_loopback_move {
     pw_move move;
