@@ -11,7 +11,6 @@
 #include "runtime/exchange/evidence.h"
 #include "runtime/exchange/heap.h"
 #include "runtime/exchange/late.h"
-#include "runtime/exchange/lazy.h"
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/xpmem.h"
 

@@ -7,7 +7,6 @@
 #include "runtime/engine/memory/view.h"
 #include "runtime/engine/move/move.h"
 #include "runtime/exchange/board.h"
-#include "runtime/exchange/peers.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>

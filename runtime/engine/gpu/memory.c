@@ -16,7 +16,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

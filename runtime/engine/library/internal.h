@@ -12,7 +12,6 @@
 #ifndef PW_ENGINE_LIBRARY_INTERNAL_H
 #define PW_ENGINE_LIBRARY_INTERNAL_H
 
-#include "base/direction.h"
 #include "frontend/combiner.h"
 #include "runtime/engine/memory/view.h"
 

@@ -11,7 +11,6 @@
 #define PW_RUNTIME_COMMUNICATOR_H
 
 #include "base/handle_table.h"
-#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/mpi_compat.h"
 
 /* ---- topology.c -------------------------------------------------------------------------------------------------- */

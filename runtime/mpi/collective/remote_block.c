@@ -5,7 +5,6 @@
  */
 #include "base/log.h"
 #include "runtime/engine/memory/view.h"
-#include "runtime/exchange/segment.h"
 #include "runtime/mpi/collective/remote_slot.h"
 #include "runtime/mpi/types/registry.h"
 

@@ -6,7 +6,6 @@
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/direct.h"
-#include "runtime/exchange/gpu/foreign.h"
 #include "runtime/exchange/gpu/replica.h"
 #include "runtime/exchange/gpu/shown.h"
 #include "runtime/exchange/late.h"

@@ -8,7 +8,6 @@
  * that MPI cannot touch the call then fails.
  */
 #include "base/handle_table.h"
-#include "frontend/mpi/contents.h"
 #include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/io/internal.h"

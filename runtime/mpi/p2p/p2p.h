@@ -5,7 +5,6 @@
 #ifndef PW_RUNTIME_P2P_H
 #define PW_RUNTIME_P2P_H
 
-#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/requests/loopback.h"
 #include "runtime/mpi/requests/pending.h"
 #include "runtime/mpi/strategy/mpich_split.h"

@@ -2,8 +2,6 @@
 #ifndef PW_RUNTIME_REQUESTS_INTERNAL_H
 #define PW_RUNTIME_REQUESTS_INTERNAL_H
 
-#include "runtime/mpi/entry/gate.h"
-#include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/requests/pending.h"
 
 /* ---- pending.c --------------------------------------------------------------------------------------------------- */

@@ -5,11 +5,9 @@
  */
 #include "runtime/mpi/requests/pending.h"
 
-#include "runtime/engine/memory/pool.h"
 #include "runtime/mpi/entry/calls.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/requests/internal.h"
-#include "runtime/mpi/requests/loopback.h"
 
 #include "next.h"
 

@@ -5,7 +5,6 @@
 #include "runtime/mpi/strategy/strategy.h"
 
 #include "base/env.h"
-#include "runtime/choice/site.h"
 #include "runtime/engine/memory/view.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/entry/gate.h"

@@ -18,17 +18,11 @@
 #include "base/status.h"
 #include "runtime/choice/site.h"
 #include "runtime/choice/way.h"
-#include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/buffer.h"
 #include "runtime/engine/model/model.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/mpi/mpi_compat.h"
 #include "runtime/mpi/types/noted.h"
-
-struct pw_entry;
-struct pw_layout;
-struct pw_strategy;
-struct pw_site;
 
 /* One buffer argument of a call. */
 typedef struct pw_message {

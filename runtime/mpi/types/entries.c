@@ -6,7 +6,6 @@
 #include "runtime/mpi/types/internal.h"
 
 #include "base/lock.h"
-#include "runtime/mpi/entry/gate.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include "runtime/choice/site.h"
 #include "runtime/choice/way.h"
 #include "runtime/engine/layout/layout.h"
-#include "runtime/mpi/entry/gate.h"
 
 #include <stdatomic.h>
 

@@ -7,12 +7,10 @@
 
 #include "base/lock.h"
 #include "base/log.h"
-#include "frontend/mpi/contents.h"
 #include "frontend/mpi/decode.h"
 #include "jit-cache/common.h"
 #include "runtime/exchange/commons.h"
 #include "runtime/mpi/entry/fortran.h"
-#include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/entry/locate.h"
 #include "runtime/mpi/types/origin.h"
 
