@@ -9,8 +9,7 @@
 #ifndef PW_RUNTIME_COMMONS_H
 #define PW_RUNTIME_COMMONS_H
 
-/* What the ranks of a job have in common. Each part has its place in the block. Memory that no rank writes takes none.
- */
+/* What the ranks of a job have in common, each part in its place of the block. What no rank writes takes no memory. */
 typedef enum pw_commons_part {
     PW_COMMONS_TRIALS,
     PW_COMMONS_WINDOWS,

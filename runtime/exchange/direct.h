@@ -71,8 +71,7 @@ typedef struct pw_direct_message {
 
 /* Lets the stand-in stand for a message, in place of the one before. */
 void pw_direct_begin(int number, const pw_direct_message *message);
-/* Writes the offer of a stand-in, or one of which no MPI knows. `text`: of the objects' layout; `exported`: as in a
- * message. */
+/* Writes the offer of a stand-in, or one that no MPI knows. `text`: of the layout; `exported`: as in a message. */
 void pw_direct_offer(pw_segment_offer *o, const pw_buffer *objects, const pw_segment_exported *exported,
                      const pw_segment_text *text);
 /* To be called when MPI has sent the message: waits until a late read of GPU memory is over (late.h). */

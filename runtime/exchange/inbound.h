@@ -62,8 +62,7 @@ void pw_inbound_forget(pw_inbound *in);
 
 /* ---- for the code that copies ------------------------------------------------------------------------------------ */
 
-/* Returns the expected message whose staging memory contains `to`. NULL: none. May be called anywhere, also in signal
- * handlers. */
+/* Returns the expected message whose staging memory contains `to`. NULL: none. Signal handlers may call it, too. */
 pw_inbound *pw_inbound_at(const void *to);
 /* The number of bytes from `to` to the end of that memory. */
 int64_t pw_inbound_room(const pw_inbound *in, const void *to);

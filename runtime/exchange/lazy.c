@@ -339,8 +339,7 @@ pw_lazy_readers pw_lazy_serves(void)
     return (pw_lazy_readers)atomic_load_explicit(&lazy.serves, memory_order_acquire);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------------------------
- */
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
 
 char *pw_reserve(size_t bytes, size_t alignment, int protection)
 {

@@ -45,12 +45,10 @@ void pw_lazy_set(void *block, int64_t bytes, pw_lazy_maker *make, void *arg, boo
 /* Begins and ends a series of pw_lazy_set of this thread, in which the program does nothing: the first one alone looks
  * whether the descriptor is there, by a system call. */
 void pw_lazy_together(bool on);
-/* The block stands for nothing any longer, and `make` is not called again. Returns whether somebody has read it where
- * it had no pages. */
+/* The block stands for nothing any more: `make` is not called again. Returns whether it was read without pages. */
 bool pw_lazy_clear(void *block);
 
-/* ---- addresses ----------------------------------------------------------------------------------------------------
- */
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
 
 /* Maps `bytes` bytes of private memory without reserving swap for them, at a multiple of `alignment`. `bytes` and
  * `alignment` are multiples of a page; `protection` is mmap's. The caller unmaps them. NULL: there is no room. */

@@ -80,8 +80,7 @@ static bool is_stale(const pw_reached *r, const pw_reached *wanted)
     return r->row->all_at_once || (r->begin < wanted->begin + wanted->bytes && wanted->begin < r->begin + r->bytes);
 }
 
-/* Closes what its owner has freed since: a driver may refuse to open two ranges at the same addresses. False: one is in
- * use. */
+/* Closes what its owner has freed since: drivers may refuse to open two ranges at one address. False: one is in use. */
 static bool drop_stale(const pw_reached *wanted)
 {
     for (pw_reached *r = reach.places; r < reach.places + reach.high; r++) {

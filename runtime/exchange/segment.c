@@ -96,8 +96,7 @@ static bool make_pages(uint64_t at, uint64_t bytes)
     return true;
 }
 
-/* A child could not tell its pages from its parent's, and core dumps would read all of them, also those that are not
- * there. */
+/* A child could not tell its pages from its parent's, and core dumps would read all of them, also missing ones. */
 static void *map(uint64_t at, uint64_t bytes, uint64_t alignment)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
@@ -327,8 +326,7 @@ static bool add_piece(uint32_t shift, uint32_t count, bool lazy)
     return true;
 }
 
-/* The blocks of a new piece: as many as there are of this size, within the bounds on its length; one if there is no
- * room for so many. */
+/* The blocks of a new piece: as many as there are of this size, within bounds; one if there is no room for so many. */
 static bool add_blocks(uint32_t shift, bool lazy)
 {
     uint64_t bytes = 0, block = (uint64_t)1 << shift, most = lazy ? MOST_LAZY_PIECE : MOST_PIECE;

@@ -27,14 +27,12 @@ typedef struct pw_stand_in {
     bool whole;                 /* the message was moved */
 } pw_stand_in;
 
-/* Gives the engine that layouts of other processes are made in. May be called from any thread, also from inside MPI.
- * NULL: there is none. */
+/* Gives the engine that layouts of other processes are made in, or NULL. Called in any thread, also inside MPI. */
 typedef pw_layout_engine *pw_stand_in_engine(void);
 /* Must be called before any message is read. */
 void pw_stand_in_start(pw_stand_in_engine *engine);
 
-/* Packs `bytes` bytes, from the one that was asked for, of a message whose objects lie in GPU memory. False: they
- * cannot be read. */
+/* Packs `bytes` bytes, from the one that was asked for, of a message in GPU memory. False: it cannot be read. */
 typedef bool pw_stand_in_packer(const pw_stand_in *s, void *to, int64_t bytes);
 /* From now on a GPU of this process packs such messages for receives into host memory. */
 void pw_stand_in_pack_by(pw_stand_in_packer *packer);

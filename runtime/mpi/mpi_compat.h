@@ -39,8 +39,7 @@
 #define PW_MPI_STANDARD_ABI 0
 #endif
 
-/* True if the MPI below is Open MPI. In the standard's ABI known after the self-test (entry/locate.h), which asks it.
- */
+/* True if the MPI below is Open MPI. In the standard's ABI known after the self-test (entry/locate.h), which asks. */
 #if PW_MPI_STANDARD_ABI
 extern bool pw_mpi_is_open_mpi, pw_mpi_is_mpich; /* entry/version.c */
 #define PW_MPI_IS_OPEN_MPI pw_mpi_is_open_mpi
@@ -53,8 +52,7 @@ extern bool pw_mpi_is_open_mpi, pw_mpi_is_mpich; /* entry/version.c */
 /* MPICH's objects begin with its handle of them, a number. A program's handle is that number in MPICH's own ABI, and
  * the object's address in the standard's. */
 
-/* Returns the datatype that MPI means by the context of a datatype of UCX (ucp_dt_create_generic), which is the object
- * of the type. */
+/* Returns the datatype whose object MPI gives to UCX as the context of a datatype (ucp_dt_create_generic). */
 static inline MPI_Datatype pw_type_of_context(void *context)
 {
     if (PW_MPI_STANDARD_ABI || PW_MPI_IS_OPEN_MPI)

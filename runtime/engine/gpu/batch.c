@@ -140,8 +140,7 @@ static void keep_promise(batch *b)
     pw_gpu_lane_reach(b->lane, b->promised ? b->value : b->lane->value);
 }
 
-/* Releases one reference to the batch, of a finished member or of the collecting thread. The context must be current.
- */
+/* Releases a reference to the batch, of a finished member or of the collecting thread. The context must be current. */
 static void let_go(batch *b)
 {
     pw_gpu_lane *lane = b->lane;

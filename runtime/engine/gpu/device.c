@@ -14,8 +14,7 @@
 
 enum { MAX_CONTEXTS = 64 };
 
-/* The singleton. Slots are filled in order, under the lock, and read without it. Dependents are added without the lock.
- */
+/* The singleton. Slots are filled in order, under the lock, and read without it. Dependents need no lock. */
 static struct {
     _Atomic(pw_gpu *) gpus[MAX_CONTEXTS];
     _Atomic(pw_gpu_dependent *) dependents;

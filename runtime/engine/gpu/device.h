@@ -35,8 +35,7 @@ typedef struct pw_gpu {
 /* Returns the state of a context and makes it at first use. NULL: memory is short, or there are too many contexts.
  * Takes no lock for a known context. */
 pw_gpu *pw_gpu_get(void *context, int ordinal);
-/* Returns the state for memory on GPU `ordinal` that belongs to no context. NULL: memory is short, or there are too
- * many contexts. */
+/* Returns the state for memory on GPU `ordinal` that belongs to no context. NULL: no memory, or too many contexts. */
 pw_gpu *pw_gpu_get_primary(int ordinal);
 
 /* Whether the context still exists and no call has found it broken. */

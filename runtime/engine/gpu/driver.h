@@ -129,12 +129,10 @@ extern pw_cu_calls pw_cu;
 /* Finds the functions in the driver that the process has loaded, and remembers success. Returns false, and logs that
  * once, if there is no driver or it lacks a function. Thread safe. */
 bool pw_cu_find(void);
-/* Whether nothing in the process has initialised the driver yet. Only after pw_cu_find has returned true. Takes some
- * nanoseconds. */
+/* Whether nothing in the process has initialised the driver yet. Takes nanoseconds. Only once pw_cu_find is true. */
 bool pw_cu_sleeps(void);
 
-/* Returns PW_OK, or the status of a failed call of the driver, and logs the failure (level info) with the call's name.
- */
+/* Returns PW_OK, or the status of a failed call of the driver; logs the failure (level info) and the call's name. */
 pw_status pw_cu_check(int result, const char *call);
 
 static inline pw_cu_ptr pw_cu_address(const void *p)

@@ -15,8 +15,7 @@ enum {
     MOST_CREDIT = 32 /* a graph keeps its slot for at most so many launches of other functions that want it */
 };
 
-/* Whether the driver has graphs. Before CUDA 11.4 it lacks cuGraphInstantiateWithFlags, and older ones lack all calls.
- */
+/* Whether the driver has graphs. Before CUDA 11.4 it lacks cuGraphInstantiateWithFlags; older ones lack all calls. */
 static bool is_known(void)
 {
     return pw_cu.graph_create && pw_cu.graph_instantiate && pw_cu.graph_add_kernel && pw_cu.graph_set_kernel &&

@@ -62,8 +62,7 @@ static inline void pw_memory_together(bool on)
         pw_memory_together_now(on);
 }
 
-/* Returns a number that stands for the allocation that is kept in mind, if the address lies in it, and for no other
- * one; else 0. */
+/* Returns a number for the allocation that is kept in mind, which no other has, if the address lies in it; else 0. */
 unsigned pw_memory_held(const void *address);
 
 /* Whether a CUDA driver is in use in the process. Looks for one if none was seen yet. */

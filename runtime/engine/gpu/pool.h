@@ -76,8 +76,7 @@ pw_status pw_gpu_pool_create(pw_gpu *gpu, pw_gpu_pool **out);
  * process is freed. NULL is allowed. */
 void pw_gpu_pool_destroy(pw_gpu_pool *pool, bool driver);
 
-/* Takes a block of at least `bytes` bytes, aligned to 256. Frees idle blocks of that memory before it returns
- * PW_ERR_NOMEM. */
+/* Takes a block of at least `bytes` bytes, aligned to 256. Frees idle blocks of that memory before PW_ERR_NOMEM. */
 pw_status pw_gpu_take(pw_gpu *gpu, pw_gpu_memory memory, int64_t bytes, pw_gpu_block **out);
 void pw_gpu_give(pw_gpu *gpu, pw_gpu_block *block); /* NULL is allowed */
 

@@ -50,8 +50,7 @@ static pw_status lower(compilation *c, pw_diag *diag)
     return status;
 }
 
-/* nest -> shape: the part of the nest that is baked into a kernel. Nests that differ in counts and strides only have
- * the same shape. */
+/* nest -> shape: what of the nest is baked into a kernel. Nests that differ in counts and strides only share it. */
 static pw_status shape(compilation *c)
 {
     return pw_shape_draft_make(c->nest, c->scratch, &c->draft);
@@ -108,8 +107,7 @@ static void set_at_once(pw_layout *layout)
     layout->at_once[PW_UNPACK] = pw_layout_least(layout->at_once[PW_PACK], layout->apart);
 }
 
-/* shape -> kernel. Most layouts share their shape, and so their kernel, with others. Contiguous and empty layouts need
- * no kernel. */
+/* shape -> kernel. Most layouts share their shape, and so their kernel. Contiguous and empty layouts need no kernel. */
 static pw_status find_kernel(compilation *c)
 {
     pw_layout *layout = &c->entry->layout;

@@ -92,11 +92,9 @@ typedef pw_status pw_layout_maker(pw_layout_engine *engine, const void *of, pw_h
  * there on return, or cannot be had. */
 pw_status pw_layout_find_or_make(pw_layout_engine *engine, pw_hash hash, pw_layout_maker *make, const void *of,
                                  pw_layout **out, pw_diag *diag);
-/* Returns the layout with the hash `hash`, raw or canonical, with a reference. From then on `raw` finds it, too. NULL:
- * there is none. */
+/* Returns the layout of a hash, raw or canonical, with a reference, or NULL. From then on `raw` finds it, too. */
 pw_layout *pw_layout_find(pw_layout_engine *engine, pw_hash hash, pw_hash raw);
-/* Puts a complete entry into the table. If another thread has meanwhile put an equal one there, returns that instead.
- */
+/* Puts a complete entry into the table. If another thread has put an equal one there meanwhile, returns that one. */
 pw_status pw_layout_adopt(pw_layout_engine *engine, pw_layout_entry *entry, pw_hash raw, pw_layout **out);
 /* Frees the layouts that have been without references longest, until no more than so many are left. */
 void pw_layout_trim(pw_layout_engine *engine, int64_t most, int64_t most_bytes);

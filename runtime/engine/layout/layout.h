@@ -85,8 +85,7 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 /* Ends the engine's threads: no kernel is compiled any more, except in sync mode. NULL is allowed. */
 void pw_layout_engine_stop(pw_layout_engine *engine);
-/* Called around fork(), in both processes: between the two, no other thread changes the table, so that the child can
- * use its copy. */
+/* Called around fork(), in both processes: between them no thread changes the table, so that the child can use it. */
 void pw_layout_engine_pause(pw_layout_engine *engine);
 void pw_layout_engine_resume(pw_layout_engine *engine);
 
@@ -101,8 +100,7 @@ pw_layout *pw_layout_known(pw_layout_engine *engine, pw_hash hash);
 pw_layout *pw_layout_ref(pw_layout *layout);
 void pw_layout_unref(pw_layout *layout); /* NULL is allowed */
 
-/* Move `count` objects at `mem` to or from `packed` (count * size bytes), by the kernel if it is ready and by tier 0
- * otherwise. */
+/* Move `count` objects at `mem` to or from `packed` (count * size bytes), by the kernel if ready, else by tier 0. */
 void pw_layout_pack(pw_layout *layout, const void *mem, int64_t count, void *packed);
 void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *packed);
 

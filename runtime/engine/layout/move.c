@@ -89,8 +89,7 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
         move_slowly(layout, true, mem, count, (char *)packed);
 }
 
-/* Moves bytes [first, last) of the object at m->mem, less than all of it; byte `first` lies at m->packed. Returns
- * whether a kernel did. */
+/* Moves a part [first, last) of the object at m->mem; byte `first` lies at m->packed. Returns whether a kernel did. */
 static bool move_cut_object(const move *m, int64_t first, int64_t last)
 {
     pw_layout *l = m->layout;

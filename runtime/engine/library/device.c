@@ -36,8 +36,7 @@ static bool has_nothing_to_wait_for(void *stream, const pw_gpu *gpu)
     return !stream && !gpu && (pw_cu.context_current(&context) != PW_CU_OK || !context);
 }
 
-/* Waits for the caller's stream. The default stream is that of the GPU's context if there is a GPU, else that of the
- * current context. */
+/* Waits for the caller's stream. The default stream is that of the GPU's context, or else of the current context. */
 static packwright_status wait_for(void *stream, const pw_gpu *gpu)
 {
     PW_GPU_SCOPE(scope);

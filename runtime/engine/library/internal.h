@@ -60,8 +60,7 @@ struct packwright_type {
     _Atomic bool irregular;            /* no layout can be made, so the type is moved by its tree */
 };
 
-/* Creates a type with one reference, for the caller to fill in, and room for about `bytes` in its arena. NULL: out of
- * memory. */
+/* Makes a type with one reference, for the caller to fill in. Its arena has room for `bytes`. NULL: out of memory. */
 packwright_type *pw_library_type_create(size_t bytes);
 
 /* Returns the canonical form. NULL: out of memory, or the type is too large for the passes; *status says which, unless

@@ -137,8 +137,7 @@ packwright_status packwright_unpack_range(const packwright_type *type, void *mem
 
 /* ---- pack and unpack ----------------------------------------------------------------------------------- */
 
-/* Does all of packwright_pack and packwright_unpack. It is not inlined, so that they need no registers of the caller's.
- */
+/* Does all of packwright_pack and packwright_unpack. Not inlined, so that they need no registers of the caller's. */
 static __attribute__((noinline)) packwright_status move_all(const packwright_type *type, pw_direction direction,
                                                             void *memory, int64_t count, void *packed)
 {

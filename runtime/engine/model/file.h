@@ -17,14 +17,12 @@ enum { PW_MODEL_VERSION = 2, PW_MODEL_PATH = 4096 };
 pw_status pw_model_parse(const char *text, size_t size, pw_model *out, pw_diag *diag);
 /* Returns the model as text, malloc'ed. NULL: out of memory. */
 char *pw_model_text(const pw_model *m);
-/* Sets a measured fact. PW_ERR_INVALID: it is not positive, or no machine has it. Infinity is allowed for remote_least:
- * nothing gains. */
+/* Sets a measured fact. PW_ERR_INVALID: it is not positive, or no machine has it. Infinite remote_least: no gain. */
 pw_status pw_model_set(pw_model *m, pw_fact fact, double value, pw_diag *diag);
 /* Takes all facts that were measured in `from`, and what network they are of. */
 void pw_model_take(pw_model *m, const pw_model *from);
 
-/* Reads a model from a file. PW_ERR_NOT_FOUND, PW_ERR_IO, PW_ERR_DENIED (other users may write to it), or as
- * pw_model_parse. */
+/* Reads a model from a file. PW_ERR_NOT_FOUND, _IO, _DENIED (other users may write to it), or as pw_model_parse. */
 pw_status pw_model_read(const char *path, pw_model *out, pw_diag *diag);
 /* Writes a model to a file. Makes the directory of `path` if it does not exist, for this user alone. */
 pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);
@@ -38,8 +36,7 @@ bool pw_model_path(const char *mpi, char *out, size_t size);
 /* Returns the path of the model of that name in the cache directory for all users. False: no directory is known. */
 bool pw_model_system_path(const char *mpi, char *out, size_t size);
 
-/* Returns whether the model is of this MPI and this CPU, or does not say. If it is not, `diag` describes the
- * difference. */
+/* Returns whether the model is of this MPI and this CPU, or does not say. If not, `diag` describes the difference. */
 bool pw_model_fits(const pw_model *m, const char *mpi, const char *cpu, pw_diag *diag);
 
 #endif

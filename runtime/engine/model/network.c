@@ -26,8 +26,7 @@ static bool gains_by_default(const char *transports)
     return all;
 }
 
-/* Returns the facts that hold over these transports. NULL: nothing gains. Measured over other transports, they do not
- * count. */
+/* Returns the facts that hold over these transports; those measured over others do not count. NULL: nothing gains. */
 static const pw_facts *facts_over(const pw_model *m, const char *transports)
 {
     if (pw_model_has(m, PW_FACT_remote_least) && !strcmp(m->origin.network, transports))

@@ -29,8 +29,7 @@ typedef struct pw_move {
 bool pw_move_is_possible(const pw_buffer *from, const pw_buffer *to);
 /* Prepares a move that is possible. False: it would take two passes of the CPU, so the caller may as well stage it. */
 bool pw_move_open(pw_move *m, const pw_buffer *from, const pw_buffer *to);
-/* Begins a move in GPU memory as far as that is possible without waiting; does nothing for others. pw_move_finish must
- * follow. */
+/* Begins a move in GPU memory as far as it can without waiting; does nothing for others. pw_move_finish must follow. */
 void pw_move_begin(pw_move *m);
 /*
  * Makes a move in GPU memory one transfer (runtime/engine/gpu/transfer.h), which needs what the move holds. Its context

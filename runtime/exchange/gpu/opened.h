@@ -27,8 +27,7 @@ pw_reached *pw_gpu_registered_take(pw_gpu *gpu, const pw_peer_block *block);
  * GPU's memory would be read, if this GPU would read it. */
 void pw_gpu_opened_want(const pw_peer_exported *exported);
 
-/* Closes what is open in this context; without `driver` the context has ended. Contexts that end call this themselves
- * (pw_gpu_dependent). */
+/* Closes what is open in a context; without `driver` it has ended. Contexts that end call this (pw_gpu_dependent). */
 void pw_gpu_opened_close(const pw_gpu *gpu, bool driver);
 
 #endif

@@ -11,8 +11,7 @@
 #include "runtime/exchange/gpu/exported.h"
 #include "runtime/exchange/late.h"
 
-/* What a stand-in shows. Belongs to whoever has taken the stand-in; while lazy memory makes its bytes, to that thread.
- */
+/* What a stand-in shows. Belongs to whoever has taken that; while lazy memory makes its bytes, to that thread. */
 typedef struct shown {
     pw_buffer buffer;
     pw_segment_exported exported;

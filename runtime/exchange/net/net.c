@@ -262,8 +262,7 @@ static bool pack_key(ucp_mem_h memory, pw_net_key *out)
     return bytes <= PW_NET_KEY_BYTES;
 }
 
-/* UCX keeps memory registered that it has unmapped, for the next time, until the program gives it back to the system.
- */
+/* UCX keeps memory registered that it has unmapped, for the next time, until the program gives it to the system. */
 static void *net_offer(void *memory, int64_t bytes, pw_net_key *out)
 {
     const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,

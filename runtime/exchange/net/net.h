@@ -67,8 +67,7 @@ struct pw_net_functions {
 
     /* Writes the address by which other processes reach this one. Returns its bytes; 0: there is none so short. */
     size_t (*address)(void *out, size_t max);
-    /* Returns the process at an address, the same one for the same address; it lives until pw_net_stop. NULL: it
-     * failed. */
+    /* Returns the process at an address, the same each time, which lives until pw_net_stop. NULL: it failed. */
     pw_net_peer *(*connect)(const void *address, size_t bytes);
     /* Returns the names of the transports by which this process reaches the other one, sorted, such as "cma,posix" or
      * "tcp". "": UCX does not tell them. */
@@ -85,8 +84,7 @@ struct pw_net_functions {
 
     /* ---- memory */
 
-    /* Registers the memory for others to read, and fills in the key. Returns what ends the offer. NULL: it cannot be
-     * registered. */
+    /* Registers memory for others to read, and fills in the key. Returns what ends the offer. NULL: it cannot be. */
     void *(*offer)(void *memory, int64_t bytes, pw_net_key *out);
     /* Nobody reads that memory any more. */
     void (*withdraw)(void *offered);

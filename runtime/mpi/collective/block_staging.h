@@ -17,8 +17,7 @@
 typedef struct pw_run {
     pw_staging part; /* layout NULL: the run is dense */
     unsigned use;
-    bool by_cpu; /* the CPU moves it without a strategy: the run is dense, in host memory or in a staging buffer for GPU
-                    memory */
+    bool by_cpu; /* the CPU moves it without a strategy: it is dense, in host memory or staged for GPU memory */
     bool owner;  /* the run holds a reference of its own to the buffer's layout */
 } pw_run;
 
@@ -31,8 +30,7 @@ typedef struct pw_block_staging {
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
     pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */
     pw_run one;
-    void *arrays; /* the runs, and the arrays of the stand-in, which MPI may read until the operation completes; or the
-                     memory of the mirror */
+    void *arrays; /* the runs and the stand-in's arrays, which MPI may read to completion; or the mirror's memory */
     int64_t array_bytes;
     void *mirror; /* objects of the program's type in host memory, with which MPI computes; NULL: there are none */
 } pw_block_staging;

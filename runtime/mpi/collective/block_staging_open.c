@@ -52,8 +52,7 @@ static char *base_of(const pw_side *side, int i, const pw_entry *entry)
     return (char *)side->buf + pw_side_displ(side, i, extent_of(entry));
 }
 
-/* Open MPI finds out by itself that a block is contiguous. A block that must not be staged must not be passed as bytes
- * either. */
+/* Open MPI sees by itself that a block is contiguous. What must not be staged must not be passed as bytes either. */
 static bool can_pass_bytes(const pw_message *m)
 {
     return !PW_MPI_IS_OPEN_MPI && m->buffer.place.kind == PW_PLACE_HOST && pw_message_is_one_block(m) &&
@@ -212,8 +211,7 @@ static pw_status add_up(const pw_side *side, bool is_joined, tally *t, bool *nee
     return status;
 }
 
-/* Whether the blocks of a side are staged so that each of them may be unpacked as it comes. `device`: they lie in GPU
- * memory. */
+/* Whether blocks of a side are staged so that each may be unpacked as it comes. `device`: they are in GPU memory. */
 static bool may_expect(const pw_side *side, bool device)
 {
     return device && side->use == PW_USE_WRITE && side->channel;
@@ -243,8 +241,7 @@ static bool join_blocks(pw_side *side, known *k)
 }
 
 /* Opens one staging buffer for all blocks. Where each block in host memory has been chosen to be packed, all are;
- * otherwise they take the strategy for a message with as many bytes in as many
- * pieces. */
+ * otherwise they take the strategy for a message with as many bytes in as many pieces. */
 static pw_status take_whole(pw_block_staging *b, const pw_side *side, const tally *t, int64_t blocks)
 {
     pw_message m = t->leading->m;

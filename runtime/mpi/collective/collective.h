@@ -26,8 +26,7 @@ typedef struct pw_collective_way {
     bool large;
 } pw_collective_way;
 
-/* ---- collective.c, check.c ----------------------------------------------------------------------------------------
- */
+/* ---- collective.c, check.c --------------------------------------------------------------------------------------- */
 
 /* How a buffer argument names its blocks. There is one block for each peer. */
 typedef enum pw_side_form {
@@ -60,8 +59,7 @@ typedef struct pw_side {
     int blocks;
     unsigned use;       /* how MPI uses the blocks on this rank; 0: not at all, and the fields above may be invalid */
     int own;            /* the block that the rank contributes in place, which MPI reads and does not write; -1: none */
-    const bool *absent; /* true for blocks of neighbours that do not exist, which are neither read nor written; NULL:
-                           there are none */
+    const bool *absent; /* true for blocks of absent neighbours, neither read nor written; NULL: there are none */
     uint64_t channel;   /* of the blocks of an exchange, each of which goes from its sender's buffer straight to its
                            receiver's (pw_message.channel); 0: MPI may pass blocks on to other ranks */
     bool once;          /* as pw_message.once, with a channel */

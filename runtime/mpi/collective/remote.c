@@ -108,8 +108,7 @@ pw_remote_request *pw_remote_agree(const pw_collective *c)
 
 /* ---- persistent requests ----------------------------------------------------------------------------------------- */
 
-/* Returns a persistent request for the same blocks, of which nothing is known yet. NULL: there is no memory, or no
- * thread. */
+/* Returns a persistent request for the same blocks, of which nothing is known yet. NULL: no memory, or no thread. */
 static pw_remote_request *make_persistent(const pw_remote_request *comm)
 {
     pw_remote_request *q = pw_remote_thread_start() ? calloc(1, sizeof *q) : NULL;
@@ -337,8 +336,7 @@ static void give_counts(pw_remote_request *q)
     q->counts = NULL;
 }
 
-/* After an error of MPI, operations of a persistent request may still be open, which write to it. It is not freed then.
- */
+/* After an error of MPI, operations of a persistent request may still be open and write to it: it is not freed then. */
 void pw_remote_close(pw_remote_request *q)
 {
     if (!q->persistent)

@@ -80,8 +80,7 @@ __attribute__((visibility("default"))) const char *packwright_network_of(MPI_Com
 void pw_remote_start(void);
 /* To be called by all ranks of a world that has started. */
 void pw_remote_look_for_gpus(void);
-/* Lets go what is kept of all communicators, while MPI and the network still work. To be called before
- * pw_communicator_leave. */
+/* Lets go what is kept of all communicators, while MPI and the network work: before pw_communicator_leave. */
 void pw_remote_leave(void);
 /* Frees what is kept of a communicator. */
 void pw_remote_forget(pw_communicator *group);

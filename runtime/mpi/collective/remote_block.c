@@ -36,8 +36,7 @@ static bool find_peers(pw_remote_request *q, const card *cards)
     return true;
 }
 
-/* Returns the bytes of the shortest block that may gain by being read by this rank or from it. PW_REMOTE_NEVER: none
- * gains. */
+/* Returns the bytes of the shortest block that may gain by being read by this rank or from it, or PW_REMOTE_NEVER. */
 static int64_t least_over(const char *transports)
 {
     int64_t least = pw_model_remote_least(pw_model_now(), transports);
@@ -116,8 +115,7 @@ static void forget_joined(pw_remote_slot *s)
     s->joined.layout = NULL;
 }
 
-/* Whether the block may be moved by pieces on this side, and is to be. If its shape is another one than before, forgets
- * what depends on that. */
+/* Whether the block may be and is to be moved by pieces here. If its shape is a new one, forgets what depends on it. */
 static bool is_ready(pw_remote_slot *s, const pw_side *side)
 {
     const pw_buffer *b = &s->m.buffer;
@@ -146,8 +144,7 @@ static bool is_ready(pw_remote_slot *s, const pw_side *side)
 
 typedef enum message { OFFER, ANSWER, DONE } message;
 
-/* What a rank is known by to another one. `id`: what the other one calls the communicator, or the persistent request.
- */
+/* What a rank is known by to another one. `id`: what that one calls the communicator, or the persistent request. */
 static uint64_t tag_of(uint32_t id, message kind, int rank)
 {
     return (uint64_t)id << 32 | (uint64_t)kind << 30 | (uint64_t)rank;

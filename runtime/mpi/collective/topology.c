@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists the blocks whose neighbour is this process. Returns how many there are; no more than PW_NEIGHBOURS_SELF are
- * listed. */
+/* Lists the blocks whose neighbour is this process, at most PW_NEIGHBOURS_SELF. Returns how many there are. */
 static int list_self(const int *neighbours, int n, int rank, int *list)
 {
     int found = 0;

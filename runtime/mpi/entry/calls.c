@@ -33,8 +33,7 @@ static const void *program_base(void)
     return base;
 }
 
-/* An address inside the main program is an entry of its own linkage table, through which non-PIC programs name every
- * function. */
+/* An address in the main program is an entry of its linkage table, through which non-PIC programs name functions. */
 const char *pw_calls_taken_by(const char *symbol)
 {
     const void *function = dlsym(RTLD_DEFAULT, symbol);

@@ -18,8 +18,7 @@
 static const char *const bindings[] = {"libmpichfort",  "libmpifort",       "libmpi_mpifh",
                                        "libmpi_usempi", "libmpi_usempif08", NULL};
 
-/* Returns the function of this library that takes the place of an undefined symbol of the bindings; NULL: there is
- * none. */
+/* Returns the function of this library that takes the place of an undefined symbol of the bindings; NULL: none does. */
 static void *substitute(void *self, const char *name)
 {
     return strncmp(name, "PMPI_", 5) ? NULL : dlsym(self, name + 1);

@@ -24,8 +24,7 @@ static const char probe[] = "MPI_Type_commit";
 
 /* ---- an MPI outside the global scope --------------------------------------------------------------------- */
 
-/* Brings the library that defines PMPI symbols into the global scope, if `name` or a library that it depends on defines
- * them. */
+/* Brings the library that defines PMPI symbols into the global scope, if `name` is or needs that one. */
 static bool promote_from(const char *name)
 {
     void *handle = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
@@ -118,8 +117,7 @@ static const char *const of_another_mpi[] = {
     [PW_FOUND_OTHER] = "an MPI of another ABI, which Packwright does not know",
 };
 
-/* Takes this library out of the process. A message alone would not do: with the wrong MPI, even passing on a call is
- * wrong. */
+/* Takes this library out of the process. A message would not do: with the wrong MPI, even passing on calls is wrong. */
 static bool leave(const char *why, const char *what)
 {
     complain(why, what);

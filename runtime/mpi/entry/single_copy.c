@@ -33,8 +33,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Does what the C library's function does. The next definition of that function cannot be looked up in a signal
- * handler. */
+/* Does what the C library's function does, whose next definition cannot be looked up in a signal handler. */
 static ssize_t read_by_system(pid_t pid, const struct iovec *local, unsigned long nlocal, const struct iovec *remote,
                               unsigned long nremote, unsigned long flags)
 {
@@ -79,8 +78,7 @@ static bool is_writable(const struct iovec *to)
 
 typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
 
-/* Moves bytes of objects that a block stands for. The sender makes them if they cannot be read where they are, or
- * cannot be written. */
+/* Moves bytes of objects that a block stands for. The sender makes those that cannot be read there, or not written. */
 static outcome read_objects(pw_inbound *in, const pw_peer_block *block, const void *from, const struct iovec *to)
 {
     int64_t bytes = (int64_t)to->iov_len;

@@ -86,8 +86,7 @@ static int fail(MPI_File fh, pw_status status)
     return error;
 }
 
-/* Returns the length of pieces that stay in the second-level cache, with what is read to fill them or written from
- * them. */
+/* Returns the length of pieces that stay in the second-level cache, with what fills them or is written from them. */
 static int64_t cached_piece(void)
 {
     long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0: not known */

@@ -11,8 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The MPI's functions are weak references, and handles may be addresses inside the MPI: both are there when an MPI is
- * in the process. */
+/* The MPI's functions are weak references, and handles may be addresses inside it: both are there when an MPI is. */
 static bool is_mpi_there;
 
 static void look_for_mpi(void)

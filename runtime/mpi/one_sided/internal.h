@@ -64,9 +64,7 @@ pw_verdict pw_transfer_call(pw_transfer *t, int *rc);
 /* Carries out a put or get by one move where that is possible and expected to gain. The types are known. */
 pw_verdict pw_transfer_move(const pw_transfer *t, int *rc);
 /* Carries out a put or get by a few comparisons where transfers like this one were moved before; types need not be
- * looked up.
- * PW_AGAIN_JOINED: it is carried out. PW_AGAIN_LEFT: pw_transfer_move would not do it. PW_AGAIN_UNKNOWN: that must be
- * asked. */
+ * looked up. PW_AGAIN_JOINED: done. PW_AGAIN_LEFT: pw_transfer_move would not do it. PW_AGAIN_UNKNOWN: ask that. */
 pw_again pw_transfer_move_again(const pw_transfer *t, int *rc);
 
 /* Called while MPI still works: what is remembered holds no layouts from now on. */

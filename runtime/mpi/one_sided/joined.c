@@ -37,8 +37,7 @@ static bool lies_within(span s, int64_t at, int64_t bytes)
            s.bytes <= bytes - at;
 }
 
-/* Describes the target's side. Returns false if this process does not reach it, or it goes beyond the window, which MPI
- * reports or not. */
+/* Describes the target's side. False: this process does not reach it, or it exceeds the window, as MPI may report. */
 static bool describe_target(const pw_transfer *t, pw_message *m, span *where)
 {
     pw_window_memory memory;
@@ -167,8 +166,7 @@ static pw_again open_again(const pw_transfer *t, pw_move *move)
     return again;
 }
 
-/* Remembers a transfer that MPI gets as it is, unless its origin may be in a GPU's memory. `by` NULL: MPI always gets
- * it. */
+/* Remembers a transfer that MPI gets as it is, unless its origin may be in GPU memory. `by` NULL: it always gets it. */
 static void leave(const pw_transfer *t, const past_transfer *now)
 {
     pw_recall call = {.key = pw_transfer_key(t->gets, t->origin_count, t->origin, t->type),

@@ -11,8 +11,7 @@
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
-/* Looks up the type of a buffer that goes to or comes from `peer`. `times`: how many uses of the type the call stands
- * for. */
+/* Looks up the type of a buffer that goes to or comes from `peer`. `times`: how many uses of it the call stands for. */
 static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer,
                                      int times)
 {
@@ -44,8 +43,7 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
     return pw_message_describe(&m) && pw_staging_open(s, &m);
 }
 
-/* Follows a message to this process (loopback.h). Not NULL: the move of the message has begun, and MPI must get an
- * empty one. */
+/* Follows a message to this process (loopback.h). Not NULL: its move has begun, and MPI must get an empty message. */
 static inline pw_loopback_move *pw_p2p_to_self(const pw_entry *entry, const void *buf, MPI_Count count, int tag,
                                                MPI_Comm comm, bool may_move)
 {

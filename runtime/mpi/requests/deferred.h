@@ -35,8 +35,7 @@ typedef struct pw_deferred {
 /* Called once, when the next functions are known. */
 void pw_deferred_start(void);
 
-/* Whether a send that is staged so may be deferred. It may not if other libraries take calls of MPI that would have to
- * start it. */
+/* Whether a send that is staged so may be deferred: not if other libraries take calls that would have to start it. */
 bool pw_deferred_can(const pw_staging *out);
 /* Adds a send. Its operation is tracked, and `out` belongs to it. */
 void pw_deferred_add(pw_deferred *d, pw_pending *p, pw_staging *out);

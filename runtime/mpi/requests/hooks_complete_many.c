@@ -60,8 +60,7 @@ typedef struct complete_call {
     MPI_Status *statuses;
 } complete_call;
 
-/* Settles the operations that MPI has completed, or some of them when it has failed. The k-th status belongs to the
- * request at indices[k]. */
+/* Settles the operations that MPI has completed, or some if it has failed. Status k is of the request at indices[k]. */
 static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 {
     bool well = mpi_rc == MPI_SUCCESS, refused = !well && is_refusal(mpi_rc);
@@ -97,8 +96,7 @@ static void expect_errors(pw_batch *b)
         b->statuses[i].MPI_ERROR = MPI_SUCCESS;
 }
 
-/* Requests that were left to MPI are among them. The communicator of such a request is not known: that of another one
- * is taken. */
+/* Some requests were left to MPI, and their communicators are not known: that of another request stands for them. */
 static int recover_errors(pw_batch *b, MPI_Request *requests)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -116,8 +114,7 @@ static int recover_errors(pw_batch *b, MPI_Request *requests)
     return failed ? pw_mpi_report(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS;
 }
 
-/* Returns whether a receive that a GPU may read is the operation at this place, and MPI may be asked for it before it
- * completes it. */
+/* Returns whether the operation is a receive that a GPU may read, of which MPI may be asked before it completes it. */
 static bool is_gathered(const pw_pending *p)
 {
     return p && p->active && p->is_read_by_gpu && !(pw_is_persistent(p) && pw_mpi_forgets_status);
@@ -144,8 +141,7 @@ static void gather_reads(const pw_batch *b)
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
 }
 
-/* Has MPI complete claimed operations: MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: the program wants
- * no statuses. */
+/* Has MPI complete claimed operations: by MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: no statuses. */
 static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
 {
     bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored;

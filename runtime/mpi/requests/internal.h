@@ -11,8 +11,7 @@
  * that was done when its call returned, as most short sends are.
  */
 
-/* The shared request of Open MPI; NULL before pw_pending_start, or if that does not find it: then no request is
- * recognised. */
+/* The shared request of Open MPI; NULL before pw_pending_start, or if that has not found it: none is known then. */
 extern const void *pw_shared_request;
 
 /* The two highest bits of MPICH's handles say how they were made; 1 is "predefined". `request` is not null. */

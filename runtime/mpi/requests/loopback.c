@@ -221,8 +221,7 @@ void pw_loopback_end(pw_loopback_receive *r, bool well)
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-/* Makes a view of the first from->bytes bytes of `to`. False: the objects end elsewhere, or a move cannot take the
- * message there. */
+/* Makes a view of the first from->bytes bytes of `to`. False: no object ends there, or a move cannot be made so. */
 static bool fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out)
 {
     int64_t each = to->layout ? to->layout->size : 1;

@@ -18,8 +18,7 @@ typedef struct queue {
     _Atomic int n;
 } queue;
 
-/* The singleton. A thread holds `sweeping` through calls of MPI; a thread that finds it taken leaves the work to the
- * other. */
+/* The singleton. A thread holds `sweeping` through calls of MPI; others leave the work to that one. */
 static struct {
     pthread_mutex_t sweeping;
     pthread_mutex_t lock; /* guards the queues */

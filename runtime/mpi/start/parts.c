@@ -42,8 +42,7 @@ static void start_notes(void)
 
 typedef struct part {
     void (*start)(void); /* called when the next functions are known and the gate opens */
-    bool always; /* `start` is called even if the gate stays inert, because the part's wrappers ask the gate until then
-                  */
+    bool always; /* `start` is called even if the gate stays inert: the part's wrappers ask the gate until then */
     void (*leave)(void); /* called before MPI ends */
     void (*close)(void); /* called after MPI has ended */
 } part;

@@ -33,8 +33,7 @@ static void add_place(built *it, const void *place)
         it->made[i] = place;
 }
 
-/* Types that have one layout are shown by the text of the first one, the name of the first one that has any, and the
- * places of all. */
+/* Types that have one layout are shown by the text of the first one, the first name, and the places of all. */
 void pw_built_note(pw_entry *entry, MPI_Datatype type)
 {
     built *it = entry->built ? entry->built : calloc(1, sizeof *it);

@@ -10,8 +10,7 @@
 
 /* Writes what this process did, which began so many nanoseconds ago; behind that of other ranks, with a comma. */
 void pw_report_put_process(FILE *out, int rank, int64_t elapsed);
-/* Writes what all processes share, up to the list of these: the program, its MPI, the date, and where estimates come
- * from. */
+/* Writes what all processes share, up to their list: the program, its MPI, the date, and where estimates come from. */
 void pw_report_put_run(FILE *out);
 
 /* ---- built.c ----------------------------------------------------------------------------------------------------- */

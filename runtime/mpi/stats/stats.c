@@ -83,8 +83,7 @@ static bool write_data(const char *path, const text *data)
     return written;
 }
 
-/* Where there is no command, leaves the data for it. `path`: the file of the report; NULL: none. `is_there`: it has the
- * data already. */
+/* Where there is no command, leaves the data for it. `path`: the report; NULL: none. `is_there`: it has the data. */
 static void leave_data(const text *data, const char *path, bool is_there, const char *option)
 {
     char own[128], host[64] = "host";

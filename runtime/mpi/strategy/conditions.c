@@ -20,8 +20,7 @@ static unsigned when(bool holds, unsigned conditions)
     return holds ? conditions : 0;
 }
 
-/* Returns how many bytes the objects of a message, or of one of its blocks, stretch over, from the first to the last.
- */
+/* Returns how many bytes the objects of a message, or of one of its blocks, stretch over, from first to last. */
 static int64_t stretch_of(const pw_message *m)
 {
     const pw_layout *layout = m->entry->layout;
@@ -70,8 +69,7 @@ static unsigned in_host_memory(const pw_message *m, bool is_countable)
            when(pw_pipeline_serves(m), PW_IF_IN_PIECES);
 }
 
-/* Messages longer than PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; any other MPI could not carry them.
- */
+/* Messages longer than PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; no other MPI could carry them. */
 static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
 {
     bool is_taken = pw_gpu_mpi_is_aware();

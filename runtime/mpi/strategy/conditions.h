@@ -21,8 +21,7 @@ void pw_ask(pw_asked *a, const pw_message *m);
 /* Finds out the rest, which costs depend on, if that has not been done. */
 const pw_conditions *pw_ask_all(pw_asked *a);
 
-/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's, or NULL if the choice is
- * not remembered. */
+/* Chooses a strategy that is not in the set `refused` (bit 1 << id). *record is the site's; NULL: not remembered. */
 pw_strategy_id pw_strategy_choose(pw_asked *a, unsigned refused, struct pw_site **record);
 
 /* Returns the site that keeps the way of a described message, which another one of its layout and size took, and counts

@@ -22,8 +22,7 @@ bool pw_direct_is_meant(void);
 
 /* The shortest message that goes so, of a call that blocks. */
 int64_t pw_direct_least(void);
-/* Whether a described message may go so, by the other conditions that hold of it (PW_IF_...). The first call may map
- * the stand-ins. */
+/* Whether a described message may go so, by its other conditions (PW_IF_...). The first call may map the stand-ins. */
 bool pw_direct_serves(const pw_message *m, unsigned set);
 /* Whether nearly nothing but the message crosses a link from which it is read. */
 bool pw_direct_is_whole(const pw_message *m);

@@ -8,8 +8,7 @@
 #include "runtime/mpi/entry/version.h"
 #include "runtime/mpi/types/registry.h"
 
-/* From this length on (btl_self_eager_limit, header included), Open MPI uses another protocol for messages to itself.
- */
+/* From this length on (btl_self_eager_limit, with header), Open MPI uses another protocol for messages to itself. */
 enum { SELF_EAGER = 1024 };
 
 /* Both are set once, at start. */

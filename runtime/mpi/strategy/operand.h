@@ -12,8 +12,7 @@
 
 /* ---- the short path, inlined into wrappers ---------------------------------------------------------------------- */
 
-/* Whether this is certainly host memory. False: the hook must find out. True only in threads that have called a hook
- * before. */
+/* Whether this is certainly host memory. False: the hook must find out. True only in threads that have called hooks. */
 PW_INLINE bool pw_operand_is_native(const void *buf)
 {
     return pw_memory_is_known_host(buf);

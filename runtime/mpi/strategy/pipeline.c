@@ -205,8 +205,7 @@ static bool adopt(const generic_ops *ops)
 
 int ucp_dt_create_generic(const generic_ops *ops, void *context, uint64_t *datatype);
 
-/* The place from which the MPI calls, and the function to which that leads. Looking them up takes longer than the call.
- */
+/* The place from which the MPI calls, and the function to which that leads. Looking them up is slower than the call. */
 static _Atomic uintptr_t place;
 static _Atomic(create_fn *) after;
 

@@ -15,8 +15,7 @@ pw_status pw_staging_pack(pw_staging *s);
 /* To be called before each point-to-point receive, and for each block that is exchanged: MPI will write the memory and
  * not read it, so the message may be unpacked while it arrives. */
 void pw_staging_expect(pw_staging *s);
-/* Unpacks the first `received` bytes. Does nothing if `received` is not positive, or larger than the message, as after
- * an error of MPI. */
+/* Unpacks the first `received` bytes. Does nothing if that is <= 0 or exceeds the message, as after an error of MPI. */
 pw_status pw_staging_unpack(pw_staging *s, int64_t received);
 /* Returns how many bytes have arrived in a receive of MPI_BYTE; -1 if MPI cannot tell. */
 int64_t pw_received_bytes(const MPI_Status *status);
@@ -35,8 +34,7 @@ bool pw_staging_is_fusable(const pw_staging *s);
 bool pw_staging_is_packed(const pw_staging *s);
 /* Waits until nobody reads a message that MPI has sent: then its buffer is the program's again. */
 void pw_staging_await(const pw_staging *s);
-/* Does what pw_staging_await does and releases everything that *s holds, which is empty then. Does nothing if it is
- * empty. */
+/* Does what pw_staging_await does and releases all that *s holds, which is empty then. Does nothing if it is empty. */
 void pw_staging_close(pw_staging *s);
 
 static inline bool pw_staging_is_open(const pw_staging *s)

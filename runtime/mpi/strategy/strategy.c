@@ -341,8 +341,7 @@ void pw_message_count(const pw_message *m, pw_strategy_id id)
                               memory_order_relaxed);
 }
 
-/* A pair of layouts is joined when it comes back: that takes as long as some calls gain, and programs make types that
- * they use once. */
+/* A pair of layouts is joined when it comes back: it takes as long as some calls gain, and some types are used once. */
 bool pw_message_is_joined(const pw_message *from, const pw_message *to, pw_site **site)
 {
     enum { OFTEN = 4 };

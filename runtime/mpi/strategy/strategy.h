@@ -28,8 +28,7 @@
 typedef struct pw_message {
     pw_buffer buffer;             /* the caller fills base and count, pw_message_describe the rest */
     const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
-    int64_t cost_bytes; /* the bytes by which the strategy is chosen (pw_cost_bytes); pw_message_describe sets those of
-                       one block */
+    int64_t cost_bytes; /* by which the strategy is chosen (pw_cost_bytes); pw_message_describe: those of one block */
     pw_call_kind kind;
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
@@ -42,15 +41,13 @@ typedef struct pw_message {
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
 } pw_message;
 
-/* Whether a call is a collective: it has many blocks, which any number of processes may read, and MPI may read again
- * what it has received. */
+/* Whether a call is a collective: any number of processes may read its blocks, and MPI may read again what has come. */
 static inline bool pw_call_is_collective(pw_call_kind kind)
 {
     return kind == PW_CALL_COLLECTIVE || kind == PW_CALL_NEIGHBOUR;
 }
 
-/* The channel between this process and rank `peer` of a communicator (pw_message.channel): odd for what leaves, even
- * for what arrives. */
+/* The channel between this process and rank `peer` (pw_message.channel): odd for what leaves, even for what arrives. */
 static inline uint64_t pw_message_channel(MPI_Comm comm, int peer, pw_role role)
 {
     uint64_t handle = (uint64_t)(uintptr_t)comm;
@@ -95,8 +92,7 @@ typedef struct pw_strategy {
     /* Packs the user's buffer to data, and returns when that is done. May be called again (persistent requests). NULL,
      * as of the next two: there is nothing to do. */
     pw_status (*pack)(pw_staging *s);
-    /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and returns when that is
-     * done. */
+    /* Unpacks the first `received` bytes of data, 0 < received <= bytes, to the user's buffer, and waits for that. */
     pw_status (*unpack)(pw_staging *s, int64_t received);
     /* Waits until no process reads a message late that MPI has sent (runtime/exchange/late.h). May be called
      * again. NULL: none does. */
@@ -145,8 +141,7 @@ bool pw_joining_is_forced(void);
 bool pw_joining_is_barred(void);
 /* Whether all of a described message is one block, in typemap order. */
 bool pw_message_is_one_block(const pw_message *m);
-/* The MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers.
- */
+/* MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
 enum { PW_LEAST_READ = 2048, PW_LEAST_READ_BY_MPICH = 16 << 10 };
 /* Is added to the role of a site whose kind is PW_CALL_NONBLOCKING; in its key stands the kind before. */
 enum { PW_SITE_LATER = 4 };
@@ -188,8 +183,7 @@ void pw_message_count_moved(const pw_message *from, const struct pw_entry *to, c
  * overflow). The caller handles MPI_IN_PLACE before this.
  */
 bool pw_message_describe(pw_message *m);
-/* Does the same also for contiguous objects in host memory, by which nothing is gained, and for memory of which nothing
- * is known. */
+/* Does the same also for contiguous host memory, by which nothing is gained, and for memory that nobody knows. */
 bool pw_message_find(pw_message *m);
 
 #endif

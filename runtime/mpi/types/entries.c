@@ -122,8 +122,7 @@ static pw_entry *entry_of(pw_layout *layout, bool predefined)
 
 /* ---- for learning ------------------------------------------------------------------------------------------------ */
 
-/* Notes the sizes of the basic elements, as pw_mpi_decode_elements gives them. Types of different signatures share the
- * entry. */
+/* Notes the sizes of basic elements, as pw_mpi_decode_elements gives them. Types of many signatures share the entry. */
 static void note_elements(pw_entry *entry, unsigned sizes)
 {
     if (!(sizes & (sizes - 1)) || atomic_exchange(&entry->mixed, true))

@@ -19,8 +19,7 @@ typedef enum pw_transfer_kind {
     PW_TRANSFERS
 } pw_transfer_kind;
 
-/* What the choice of a strategy keeps in an entry. The registry only sets it to zero; runtime/mpi/strategy writes it.
- */
+/* What the choice of a strategy keeps in an entry. The registry only zeroes it; runtime/mpi/strategy writes it. */
 typedef struct pw_entry_choices {
     /* The last sites of messages of the layout in host memory, by the kind of call and pw_native_slot. */
     _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];

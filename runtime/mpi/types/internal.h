@@ -77,8 +77,7 @@ void pw_entries_clear(void);
  * reference to the layout. A predefined type lives for ever and has none. NULL as layout: the type is left to MPI.
  * `sizes`: those of the basic elements, as pw_mpi_decode_elements gives them. Returns NULL without memory. */
 pw_entry *pw_entries_of(pw_layout *layout, bool predefined, unsigned sizes);
-/* Returns the entry of an earlier type that was made in the same way, with a reference for this one. NULL: there is
- * none. */
+/* Returns the entry of an earlier type that was made in the same way, with a reference for this one, or NULL. */
 pw_entry *pw_entries_constructed(pw_hash how);
 
 /* Keeps an entry alive for later types with the same key. */
@@ -100,8 +99,7 @@ bool pw_predefined_is(MPI_Datatype type);
  * attribute. One type is learned at a time. pw_registry_engine, _let_go, _leave and _close are defined here, too.
  */
 
-/* Learns a committed or predefined type, unless it is learned already. It is then in pw_registry_types, unless learning
- * has failed. */
+/* Learns a committed or predefined type that is not learned yet. If it can, the type is in pw_registry_types then. */
 void pw_learning_learn(MPI_Datatype type);
 void pw_learning_learn_seen(pw_glance *g);
 

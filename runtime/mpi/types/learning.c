@@ -16,9 +16,8 @@
 
 /* The singleton. Order of locks: `lock`, then those of MPI, then that of the entries; `engine_lock` comes last. */
 static struct {
-    pthread_mutex_t lock; /* held while a type is learned; guards `keyval` and `broken` */
-    pthread_mutex_t
-        engine_lock; /* guards `engine` and `remembers` until they are set; nothing of MPI is called in it */
+    pthread_mutex_t lock;        /* held while a type is learned; guards `keyval` and `broken` */
+    pthread_mutex_t engine_lock; /* guards `engine` and `remembers` until they are set; no MPI is called in it */
     pw_layout_engine *engine;
     bool remembers; /* entries are remembered for later types; false when statistics report entries */
     int keyval;

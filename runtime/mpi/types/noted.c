@@ -31,8 +31,7 @@ static bool is_needed(const void *buf)
     return buf == MPI_BOTTOM || (!pw_memory_is_known_host(buf) && may_be_gpu_memory(buf));
 }
 
-/* The cost of learning a type, estimated from its outermost constructor: only MPI_Type_get_contents knows the inner
- * ones. */
+/* The cost of learning a type, by its outermost constructor: only MPI_Type_get_contents knows the inner ones. */
 static int64_t learning_ns(pw_glance *g)
 {
     const pw_envelope *e = pw_glance_envelope(g);
@@ -40,8 +39,7 @@ static int64_t learning_ns(pw_glance *g)
     return PW_NOTE_LEARN_NS + (e ? PW_NOTE_LEARN_ENTRY_NS * (e->nints + e->naddrs + e->ncounts + e->ntypes) : 0);
 }
 
-/* Returns whether a basic type has elements of one size. A pair of two sizes has a hole or an end that no size divides.
- */
+/* Returns whether a basic type has elements of one size. A pair of two has a hole or an end that neither divides. */
 static bool is_uniform_basic(MPI_Datatype type)
 {
     MPI_Count size, lowest, extent;

@@ -6,8 +6,7 @@
 
 /* ---- how a type was constructed ---------------------------------------------------------------------------------- */
 
-/* Constructors for large counts have the same combiners as the others; the lengths of their lists tell the two apart.
- */
+/* Constructors for large counts have the combiners of the others; the lengths of their lists tell the two apart. */
 static uint64_t combiner_of(const pw_envelope *e)
 {
     return (uint64_t)((int64_t)e->combiner << 24 | e->nints << 16 | e->naddrs << 8 | e->ncounts);

@@ -30,8 +30,7 @@ void pw_registry_start(void);
  * registry is not started, or there is no memory. */
 pw_layout_engine *pw_registry_engine(void);
 
-/* Maps handles to entries, or to the notes of types that are not learned yet. It is empty before pw_registry_start.
- */
+/* Maps handles to entries, or to the notes of types that are not learned yet. Empty before pw_registry_start. */
 extern PW_HIDDEN pw_handle_table pw_registry_types;
 extern _Atomic bool pw_registry_started;
 
@@ -68,8 +67,7 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
     return found && !pw_note_is(found) ? found : pw_registry_use_other(type, &use, found);
 }
 
-/* Returns the entry of a type that MPI has committed, and learns the type first if it is only noted. NULL: the type is
- * not known. */
+/* Returns the entry of a type that MPI has committed, and learns a type first that is only noted. NULL: not known. */
 pw_entry *pw_registry_learn(MPI_Datatype type);
 
 /*
@@ -102,8 +100,7 @@ void pw_registry_committed(MPI_Datatype type);
 /* MPI has made a duplicate, which begins as the original does: */
 void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type);
 
-/* For operations that use an entry after the call that its type was an argument of. Thread safe, and call nothing of
- * MPI. */
+/* For operations that use an entry after the call that its type was an argument of. Thread safe; call no MPI. */
 void pw_entries_ref(pw_entry *entry);
 void pw_entries_unref(pw_entry *entry);
 
@@ -128,9 +125,7 @@ void pw_registry_let_go(MPI_Datatype type);
 void pw_registry_leave(void);
 void pw_registry_close(void);
 
-/* Calls fn for each entry, under the lock of the entries. With statistics on, entries whose types have died are
- * included.
- */
+/* Calls fn for each entry, under the lock of the entries; with statistics on, also for those whose types have died. */
 void pw_registry_each(void (*fn)(void *arg, const pw_entry *entry), void *arg);
 
 #endif
