@@ -65,6 +65,7 @@
 #pragma weak PMPI_Type_contiguous_c
 #pragma weak PMPI_Type_create_keyval
 #pragma weak PMPI_Type_delete_attr
+#pragma weak PMPI_Type_f2c
 #pragma weak PMPI_Type_free
 #pragma weak PMPI_Type_free_keyval
 #pragma weak PMPI_Type_get_attr

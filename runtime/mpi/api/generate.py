@@ -607,13 +607,10 @@ def fortran_commits():
 #ifdef OPEN_MPI
 static void commit_for_fortran(MPI_Fint *type, MPI_Fint *error, const void *caller)
 {
-    static _Atomic bool looked;
-    MPI_Datatype datatype = MPI_Type_f2c(*type);
+    MPI_Datatype datatype = PMPI_Type_f2c(*type);
     int rc;
 
-    if (!looked)
-        pw_fortran_redirect();
-    looked = true;
+    pw_fortran_redirect();
     rc = pw_gate_is_open() ? pw_hook_Type_commit(&datatype, caller) : gated_MPI_Type_commit(&datatype, caller);
     if (error)
         *error = rc;
