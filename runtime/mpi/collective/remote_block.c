@@ -366,7 +366,7 @@ static void take(pw_remote_slot *s)
 
 static void begin(pw_remote_slot *s, const pw_side *side, bool ready)
 {
-    s->lost = s->done = false;
+    s->lost = s->done = s->ready = false;
     s->answer = (pw_remote_reply){.reads = false};
     s->op = (pw_net_op){0};
     if (!s->active)

@@ -55,6 +55,30 @@ static void exchange(MPI_Comm ring, int round, int rank)
     munmap(expected, BYTES);
 }
 
+/* Rank 0 names one buffer twice in a call without objects, which is left to MPI there, between two calls with one and
+ * the same arguments. */
+static void exchange_again(MPI_Comm ring, int rank)
+{
+    const int some[2] = {1, 1}, none[2] = {0, 0};
+    const MPI_Aint places[2] = {0, BYTES / 2};
+    double *from = new_buffer(rank + 1), *ours = new_buffer(-1), *expected = new_buffer(-1);
+    int count;
+    MPI_Datatype type = type_of(1, &count), types[2] = {type, type};
+
+    for (int call = 0; call < 4; call++) {
+        from[0] = call;
+        MPI_Neighbor_alltoallw(from, some, places, types, ours, some, places, types, ring);
+        PMPI_Neighbor_alltoallw(from, some, places, types, expected, some, places, types, ring);
+        CHECK(memcmp(ours, expected, BYTES) == 0, "call %d again on rank %d", call, rank);
+        if (call % 2 == 1)
+            MPI_Neighbor_alltoallw(from, none, places, types, rank == 0 ? from : ours, none, places, types, ring);
+    }
+    MPI_Type_free(&type);
+    munmap(from, BYTES);
+    munmap(ours, BYTES);
+    munmap(expected, BYTES);
+}
+
 /* A type is missing, which MPI reports to the communicator. */
 static void exchange_without_type(MPI_Comm ring)
 {
@@ -80,8 +104,12 @@ int main(int argc, char **argv)
     MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &period, 0, &ring);
     for (int round = 0; round < ROUNDS; round++)
         exchange(ring, round, rank);
+    test_watch("an exchange after one that rank 0 leaves to MPI", 60);
+    exchange_again(ring, rank);
+    test_watch("an exchange after one without a type", 60);
     exchange_without_type(ring);
     exchange(ring, ROUNDS, rank);
+    test_watch(NULL, 0);
     MPI_Comm_free(&ring);
     rc = test_result();
     MPI_Finalize();
