@@ -21,7 +21,7 @@
 #define PW_SEGMENT_NAME "packwright-outbound"
 
 enum {
-    PW_SEGMENT_VERSION = 13,
+    PW_SEGMENT_VERSION = 14,
     PW_SEGMENT_GRAIN = 64 << 10, /* pieces begin at multiples of it in the file; the largest base page of Linux */
     PW_SEGMENT_PIECES = 332,
     PW_SEGMENT_FIRST_SHIFT = 12,
