@@ -237,14 +237,14 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
 
 /* Returns whether the last message to oneself of this layout was left to MPI, and this one is like it. A yes counts as
  * a use of its site. */
-static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, int64_t bytes, settled_call *call)
+static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, pw_role role, int64_t bytes, settled_call *call)
 {
-    pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind], memory_order_acquire);
+    pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind][role != PW_SEND], memory_order_acquire);
 
     return s && bytes >= s->least && bytes <= s->most && pw_site_again(s, pw_way_left) && note_use(call, s);
 }
 
-static bool is_long(pw_call_kind kind, const pw_side *side, int i, int64_t least, settled_call *call)
+static bool is_long(pw_call_kind kind, const pw_side *side, pw_role role, int i, int64_t least, settled_call *call)
 {
     const pw_entry *entry;
     int64_t bytes;
@@ -254,12 +254,16 @@ static bool is_long(pw_call_kind kind, const pw_side *side, int i, int64_t least
     entry = pw_registry_learned(pw_side_type(side, i));
     return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
            !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes >= least &&
-           !is_left_alone(entry, kind, bytes, call);
+           !is_left_alone(entry, kind, role, bytes, call);
+}
+
+static bool are_long(pw_call_kind kind, sides s, int out, int in, int64_t least, settled_call *call)
+{
+    return is_long(kind, &s.send, PW_SEND, out, least, call) || is_long(kind, &s.recv, PW_RECV, in, least, call);
 }
 
 /* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),
- * and is so long that this pays for the long path. Sites that leave it to MPI are noted in `call`, if that is not NULL.
- */
+ * and is so long that this pays for the long path. Sites that leave it to MPI are noted in `call`, unless NULL. */
 static __attribute__((noinline)) bool self_may_gain(pw_collective_family family, sides s, const pw_communicator *group,
                                                     settled_call *call)
 {
@@ -271,10 +275,9 @@ static __attribute__((noinline)) bool self_may_gain(pw_collective_family family,
     if (least == INT64_MAX || group->between_groups || pw_joining_is_barred())
         return false;
     if (family < PW_NEIGHBOUR_ALLGATHER)
-        return is_long(kind, &s.send, group->rank, least, call) || is_long(kind, &s.recv, group->rank, least, call);
+        return are_long(kind, s, group->rank, group->rank, least, call);
     for (int i = 0; i < n->self && !is_any; i++)
-        is_any =
-            is_long(kind, &s.send, n->self_out[i], least, call) || is_long(kind, &s.recv, n->self_in[i], least, call);
+        is_any = are_long(kind, s, n->self_out[i], n->self_in[i], least, call);
     return is_any;
 }
 

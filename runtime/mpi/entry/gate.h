@@ -33,8 +33,7 @@ typedef enum pw_gate_state {
 
 extern PW_HIDDEN _Atomic pw_gate_state pw_gate_now;
 
-/* A wrapped call of this thread is under way. A call that an error handler leaves by longjmp or an exception counts so
- * for ever. */
+/* A wrapped call of this thread is under way. One that an error handler leaves by longjmp or an exception stays so. */
 extern PW_HIDDEN _Thread_local bool pw_gate_inside;
 
 /*

@@ -165,8 +165,7 @@ static int post(pw_pending *p);
 /* Persistent operations are started by these, too. */
 static const pw_pending_ops send_ops = {
     .choose = choose, .start = pack, .begin_start = begin_packing, .post = post, .destroy = destroy_send};
-/* The operations of sends whose readers are waited for, or that are moved: they may read late, or in the program's own
- * buffer. */
+/* The operations of sends whose readers are waited for, or that are moved: they may read late, or the user's buffer. */
 static const pw_pending_ops awaited_send_ops = {.choose = choose,
                                                 .start = pack_or_move,
                                                 .begin_start = begin_packing,
@@ -414,8 +413,7 @@ static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int
     return rc;
 }
 
-/* `init`: makes a persistent send of the same mode, by which this one may be deferred; NULL for those that MPI copies.
- */
+/* `init`: makes a persistent send of the same mode, by which this may be deferred; NULL for those that MPI copies. */
 static pw_verdict send(send_fn *next, send_fn *init, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
                        int tag, MPI_Comm comm, MPI_Request *request, int *rc)
 {

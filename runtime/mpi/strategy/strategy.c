@@ -204,7 +204,8 @@ static _Atomic(pw_site *) *slot_of(const pw_message *m)
 {
     pw_entry_choices *c = &((pw_entry *)m->entry)->choices;
 
-    return m->to ? &c->to_oneself[m->kind] : &c->native[m->kind][pw_native_slot(m->cost_bytes, m->role)];
+    return m->to ? &c->to_oneself[m->kind][m->role != PW_SEND]
+                 : &c->native[m->kind][pw_native_slot(m->cost_bytes, m->role)];
 }
 
 static void remember_in(const pw_message *m, pw_site *s)
@@ -264,7 +265,7 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
     unsigned set;
 
     if (!s || pw_gate_judged || !is_plain(m, s) || m->cost_bytes < s->least || m->cost_bytes > s->most ||
-        (m->to && atomic_load_explicit(&m->to->entry->choices.to_oneself[m->kind], memory_order_relaxed) != s))
+        (m->to && atomic_load_explicit(&m->to->entry->choices.to_oneself[m->kind][1], memory_order_relaxed) != s))
         return NULL;
     *way = atomic_load_explicit(&s->chosen, memory_order_relaxed);
     set = pw_message_conditions(m);

@@ -23,8 +23,8 @@ typedef enum pw_transfer_kind {
 typedef struct pw_entry_choices {
     /* The last sites of messages of the layout in host memory, by the kind of call and pw_native_slot. */
     _Atomic(pw_site *) native[PW_CALL_KINDS][PW_ENTRY_NATIVE];
-    /* The same of messages to oneself that have this layout on either side. */
-    _Atomic(pw_site *) to_oneself[PW_CALL_KINDS];
+    /* The same of messages to oneself that have this layout where they leave, and where they arrive. */
+    _Atomic(pw_site *) to_oneself[PW_CALL_KINDS][2];
     /* Transfers by what they belong to and by strategy, sent (put, written) and received (got, read), and the bytes of
      * all; counted when statistics are reported. */
     _Atomic int64_t used[PW_TRANSFERS][PW_SITE_WAYS][2], moved;
