@@ -22,19 +22,19 @@
  */
 bool pw_gpu_foreign_unpack(const pw_gpu_order *order, const void *from, const pw_peer_block *block, void **late);
 
-/* What a move was found to take, which holds as long as both buffers stay what they are. */
+/* The transfer that a move needs, valid as long as both buffers stay what they are. */
 typedef struct pw_gpu_repeat {
     pw_gpu_order order; /* with a reference to its layout; of 0 bytes: nothing is known */
     pw_peer_exported memory;
     uint64_t at; /* where that is open */
     pw_segment_late *record;
-    pw_layout *layout; /* for which it counts */
+    pw_layout *layout; /* whose statistics count it */
 } pw_gpu_repeat;
 
 /* Moves a message of a stand-in, whose objects lie in GPU memory of another process, to the buffer of an order to
  * unpack which has room for it: by one kernel where one side is contiguous or the layouts join. False: the memory
  * cannot be opened, its owner has ended, or something failed; the buffer may then hold anything. `late` is as above.
- * `repeat`: gets what pw_gpu_foreign_repeat needs; NULL: that is not called. */
+ * NULL for `repeat`: the caller will not repeat the move. */
 bool pw_gpu_foreign_move(const pw_gpu_order *order, const pw_stand_in *from, void **late, pw_gpu_repeat *repeat);
 /* Makes a move again whose buffers are the same, with what they hold now. False: it must be made anew. */
 bool pw_gpu_foreign_repeat(const pw_gpu_repeat *repeat, void **late);

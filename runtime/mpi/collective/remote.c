@@ -260,6 +260,7 @@ static int talk(pw_remote_request *q, pw_collective *c, pw_collective_verdict ve
     gather(PW_REMOTE_BEGINS);
     for (int i = 0; i < q->n; i++)
         begin(&q->slots[i], c, least, sound && q->counts, rests);
+    gather(PW_REMOTE_BEGUN);
     q->open = q->n;
     finish(q);
     gather(PW_REMOTE_ENDS);

@@ -151,7 +151,7 @@ static bool offer(pw_remote_slot *s)
     return pw_gpu_offer(s->record, &s->m.buffer);
 }
 
-/* Arguments may stay the same while the memory becomes another one. */
+/* The program may have freed the buffer and allocated memory of another kind at the same address. */
 static bool is_where_it_was(const pw_buffer *b)
 {
     const pw_memory_place now = pw_memory_place_of(pw_view_first(b));
@@ -207,15 +207,13 @@ static void close(pw_remote_slot *s)
 /* What comes in the call is read by one launch. */
 static void gather(pw_remote_phase now)
 {
-    bool begins = now == PW_REMOTE_BEGINS;
-
     if (now == PW_REMOTE_WAITS) {
         pw_gpu_foreign_look();
         return;
     }
-    pw_memory_together(begins);
-    pw_gpu_show_together(begins);
-    pw_gpu_foreign_gather(begins ? PW_GATHER_ALL : PW_GATHER_NOTHING);
+    pw_memory_together(now == PW_REMOTE_BEGINS);
+    pw_gpu_show_together(now == PW_REMOTE_BEGINS);
+    pw_gpu_foreign_gather(now == PW_REMOTE_BEGUN ? PW_GATHER_ALL : PW_GATHER_NOTHING);
 }
 
 /* In a call of very many blocks, few of which stay in the node, the others are not worth a record. */

@@ -99,19 +99,20 @@ typedef struct pw_remote_slot {
 
 /* ---- remote_block.c, remote_near.c ------------------------------------------------------------------------------- */
 
-typedef enum pw_remote_phase { PW_REMOTE_BEGINS, PW_REMOTE_WAITS, PW_REMOTE_ENDS } pw_remote_phase;
+/* Of the talk of a call: before blocks are offered, after that, while answers are waited for, and after it. */
+typedef enum pw_remote_phase { PW_REMOTE_BEGINS, PW_REMOTE_BEGUN, PW_REMOTE_WAITS, PW_REMOTE_ENDS } pw_remote_phase;
 
 struct pw_transport {
     const pw_strategy_id *strategy;     /* for which its blocks are counted */
     bool persistent;                    /* serves persistent calls */
     bool several;                       /* serves several blocks between two ranks, which MPIs match in several ways */
     bool in_world;                      /* serves ranks of one world only */
-    int most_blocks;                    /* that leave a rank in a call */
+    int most_blocks;                    /* the most that may leave a rank in a call */
     size_t bytes_a_rank, bytes_a_block; /* of the memory in which ranks get to know each other, zeroed */
-    bool (*can)(void);
-    /* Connects the slots of all ranks, which call it. Sets `least`. */
+    bool (*can)(void);                  /* whether this rank has what the transport needs */
+    /* Connects the slots of all ranks, which call it. May raise `least`. */
     void (*connect)(pw_remote_request *q, const pw_collective *c, void *memory);
-    void (*gather)(pw_remote_phase talk); /* follows the talk of a call; NULL: there is nothing to do */
+    void (*gather)(pw_remote_phase talk); /* is told of each phase; NULL: there is nothing to do */
     /* Begins to talk of the slot's block, if it is active. `ready`: it may leave MPI's call. */
     void (*begin)(pw_remote_slot *s, const pw_side *side, bool ready);
     void (*step)(pw_remote_slot *s);       /* goes on, if what the slot waits for is over */

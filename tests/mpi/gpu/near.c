@@ -182,7 +182,7 @@ static void work_on_many(void)
         if (i == 1)
             before = address_space_now();
     }
-    CHECK(address_space_now() < before + MOST, "%zu bytes more", address_space_now() - before);
+    CHECK(before > 0 && address_space_now() < before + MOST, "%zu bytes more", address_space_now() - before);
 }
 
 /* Makes the type, which may get the handle of the one before. */
