@@ -479,8 +479,11 @@ def wrapper(f):
     if first:
         text += f"static PW_APART int asked_{f.symbol}({f.params()})\n{asking_body(f, straight, 'gated')}\n"
         straight = first
-    # Short questions come before the one that only an inert library says yes to.
-    straight = f"pw_gate_is_inert() || {straight}" if call.kind == "collective" else f"({straight}) || pw_gate_is_inert()" if call.kind else straight
+    # An inert library leaves all calls to MPI. Collectives ask this first, since their own question is long.
+    if call.kind == "collective":
+        straight = f"pw_gate_is_inert() || {straight}"
+    elif call.kind:
+        straight = f"({straight}) || pw_gate_is_inert()"
     text += f"PW_EXPORT int {f.symbol}({exported(f)})\n{asking_body(f, straight, 'asked' if first else 'gated')}\n"
     return guarded(f.since, text, f.large)
 
