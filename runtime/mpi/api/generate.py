@@ -608,12 +608,33 @@ FORTRAN_COMMITS = ("mpi_type_commit_", "mpi_type_commit_f08_")
 def fortran_commits():
     text = """
 #ifdef OPEN_MPI
-static void commit_for_fortran(MPI_Fint *type, MPI_Fint *error, const void *caller)
+typedef void fortran_commit(MPI_Fint *type, MPI_Fint *error);
+
+/* Handles of an MPI that is out of reach cannot be converted, so an inert library leaves the call to the bindings. */
+static void leave_to_bindings(const char *name, MPI_Fint *type, MPI_Fint *error, const void *caller)
 {
-    MPI_Datatype datatype = PMPI_Type_f2c(*type);
+    Dl_info in;
+    fortran_commit *next = dladdr(caller, &in) ? (fortran_commit *)(uintptr_t)pw_locate_behind(in.dli_fname, name) : NULL;
+
+    if (next)
+        next(type, error);
+    else if (error)
+        *error = MPI_ERR_INTERN;
+}
+
+static void commit_for_fortran(const char *name, MPI_Fint *type, MPI_Fint *error, const void *caller)
+{
+    MPI_Datatype datatype;
     int rc;
 
+    if (pw_gate_enter()) /* this may be the first call, which makes the MPI visible */
+        pw_gate_leave();
+    if (pw_gate_is_inert()) {
+        leave_to_bindings(name, type, error, caller);
+        return;
+    }
     pw_fortran_redirect();
+    datatype = PMPI_Type_f2c(*type);
     rc = pw_gate_is_open() ? pw_hook_Type_commit(&datatype, caller) : gated_MPI_Type_commit(&datatype, caller);
     if (error)
         *error = rc;
@@ -624,16 +645,16 @@ static void commit_for_fortran(MPI_Fint *type, MPI_Fint *error, const void *call
 PW_EXPORT void {name}(MPI_Fint *type, MPI_Fint *error);
 PW_EXPORT void {name}(MPI_Fint *type, MPI_Fint *error)
 {{
-    commit_for_fortran(type, error, __builtin_return_address(0));
+    commit_for_fortran("{name}", type, error, __builtin_return_address(0));
 }}
 """
     return text + "#endif\n"
 
 
 def wrappers_source(calls):
-    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/fortran.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/requests/pending.h"\n'
+    out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/fortran.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/entry/locate.h"\n#include "runtime/mpi/requests/pending.h"\n'
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/is_native.h"\n#include "runtime/mpi/requests/loopback.h"\n'
-           '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n'
+           '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n#include <dlfcn.h>\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* These, which are most of the code, are compiled to be short, and lie apart from the ways of native calls. */\n"
            "#define PW_SHORT __attribute__((cold))\n"

@@ -1,0 +1,28 @@
+/*
+ * A program without an MPI of its own, which loads Fortran code that has one, so that the first call of MPI that a
+ * preloaded library sees is Fortran's MPI_Type_commit.
+ *
+ * usage: apart <the library with bindings.F90>
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+
+typedef void fortran_call(int *error);
+
+int main(int argc, char **argv)
+{
+    void *module = argc > 1 ? dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL) : NULL;
+    fortran_call *init = module ? (fortran_call *)dlsym(module, "mpi_init_") : NULL;
+    fortran_call *finalize = module ? (fortran_call *)dlsym(module, "mpi_finalize_") : NULL;
+    int (*run_checks)(void) = module ? (int (*)(void))dlsym(module, "run_checks") : NULL;
+    int wrong, error;
+
+    if (!init || !finalize || !run_checks) {
+        fprintf(stderr, "FAILED: %s\n", argc > 1 ? dlerror() : "no library named");
+        return 2;
+    }
+    init(&error);
+    wrong = run_checks();
+    finalize(&error);
+    return wrong != 0;
+}
