@@ -235,31 +235,27 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
 
 /* ---- blocks to oneself ------------------------------------------------------------------------------------------- */
 
-/* Returns whether the last message to oneself of this layout was left to MPI, and this one is like it. A yes counts as
- * a use of its site. */
-static bool is_left_alone(const pw_entry *entry, pw_call_kind kind, pw_role role, int64_t bytes, settled_call *call)
+static bool is_long(const pw_side *side, int i, int64_t least, const pw_entry **entry, int64_t *bytes)
 {
-    pw_site *s = atomic_load_explicit(&entry->choices.to_oneself[kind][role != PW_SEND], memory_order_acquire);
-
-    return s && bytes >= s->least && bytes <= s->most && pw_site_again(s, pw_way_left) && note_use(call, s);
-}
-
-static bool is_long(pw_call_kind kind, const pw_side *side, pw_role role, int i, int64_t least, settled_call *call)
-{
-    const pw_entry *entry;
-    int64_t bytes;
-
     if (side->form == PW_SIDE_TYPED && !side->types)
         return false;
-    entry = pw_registry_learned(pw_side_type(side, i));
-    return entry && entry->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
-           !__builtin_mul_overflow((int64_t)pw_side_count(side, i), entry->size, &bytes) && bytes >= least &&
-           !is_left_alone(entry, kind, role, bytes, call);
+    *entry = pw_registry_learned(pw_side_type(side, i));
+    return *entry && (*entry)->layout && (side->form <= PW_SIDE_EQUAL || side->counts.at) &&
+           !__builtin_mul_overflow((int64_t)pw_side_count(side, i), (*entry)->size, bytes) && *bytes >= least;
 }
 
+/* Returns whether the sides of a block to oneself are long. No if the last such block was left to MPI and this one is
+ * like it: then that counts as a use of its site. */
 static bool are_long(pw_call_kind kind, sides s, int out, int in, int64_t least, settled_call *call)
 {
-    return is_long(kind, &s.send, PW_SEND, out, least, call) || is_long(kind, &s.recv, PW_RECV, in, least, call);
+    const pw_entry *from, *to;
+    int64_t bytes;
+    bool sends = is_long(&s.send, out, least, &from, &bytes), receives = is_long(&s.recv, in, least, &to, &bytes);
+    pw_site *sent = sends ? atomic_load(&from->choices.to_oneself[kind][0]) : NULL;
+    pw_site *site = receives ? atomic_load(&to->choices.to_oneself[kind][1]) : sent;
+
+    return (sends || receives) && !(site && (!sends || site == sent) && bytes >= site->least && bytes <= site->most &&
+                                    pw_site_again(site, pw_way_left) && note_use(call, site));
 }
 
 /* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),

@@ -233,6 +233,7 @@ static void remember(const pw_message *m, pw_site *s, int way)
         return;
     to = *m->to;
     to.to = m->to;
+    to.role = PW_RECV;
     remember_in(&to, s);
 }
 
