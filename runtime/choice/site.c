@@ -160,7 +160,8 @@ void pw_round_end(pw_round *r, double ns)
 {
     if (r->lead && r->varies) {
         PW_HOLD(&sites.lock);
-        r->lead->shares[r->turn.slot] = r->carried > 0 ? r->carried : r->count;
+        if (r->turn.step >= 0)
+            r->lead->shares[r->turn.slot] = r->carried > 0 ? r->carried : r->count;
         if (r->turn.slot == PW_TRIAL_USUAL)
             tell_guesses(r);
         pw_trial_add(&r->lead->trial, r->turn, ns);
@@ -209,7 +210,8 @@ static void adopt(pw_site *s, const pw_site *lead, int won, int64_t round)
     const pw_trial *found = &lead->trial;
     int usual = way_of(s, won), own = PW_TRIAL_USUAL, shares = lead->shares[won];
 
-    set_tried(s, s->way[PW_TRIAL_USUAL], found->slots[PW_TRIAL_USUAL].result, shares);
+    if (s->way[PW_TRIAL_USUAL] != s->way[found->safe])
+        set_tried(s, s->way[PW_TRIAL_USUAL], found->slots[PW_TRIAL_USUAL].result, shares);
     for (int i = s->trial.n - 1; i > 0; i--) {
         own = s->way[i] == usual ? i : own;
         set_tried(s, s->way[i], found->slots[i].result, shares);

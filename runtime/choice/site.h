@@ -69,7 +69,7 @@ typedef struct pw_site_question {
 typedef struct pw_site_cell {
     _Atomic int64_t uses; /* threads may lose some */
     _Atomic float total;  /* the cost when it was last asked for; below 0: the way cannot carry the message */
-    _Atomic float tried;  /* a use's share of a round that took the way, in the last such window; 0: there is none */
+    _Atomic float tried;  /* the shortest round by the way, shared as adopt() says, in the last such window; 0: none */
 } pw_site_cell;
 
 typedef struct pw_site {
