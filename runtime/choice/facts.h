@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-/* Facts about GPUs are of a large one on PCI Express 5, and of two with a fast link where one reads the other's. */
+/* Facts about GPUs: of a large one on PCI Express 5, and of two with a fast link, one reading the other's memory. */
 #define PW_FACTS(X)                                                                                   \
     X(message, 400, "ns", "a short contiguous message, one way")                                      \
     X(staged, 400, "ns", "what a call takes longer that packs or unpacks, whatever it moves")         \

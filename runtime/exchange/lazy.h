@@ -45,7 +45,7 @@ void pw_lazy_set(void *block, int64_t bytes, pw_lazy_maker *make, void *arg, boo
 /* Begins and ends a series of pw_lazy_set of this thread, in which the program does nothing: the first one alone looks
  * whether the descriptor is there, by a system call. */
 void pw_lazy_together(bool on);
-/* The block stands for nothing any more: `make` is not called again. Returns whether it was read without pages. */
+/* The block stands for nothing any more: `make` is not called again. True: a reader met missing pages. */
 bool pw_lazy_clear(void *block);
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */

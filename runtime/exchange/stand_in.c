@@ -38,7 +38,7 @@ static pw_buffer objects_of(const pw_stand_in *s)
     return (pw_buffer){.layout = s->layout, .base = (void *)s->memory, .count = s->count, .bytes = s->bytes};
 }
 
-/* Finds the addresses that the objects, whose numbers may be anything, touch in the sender. False: there are none. */
+/* Finds the addresses in the sender that the objects touch; their numbers may be anything. False: they cannot be. */
 static bool find_touched(pw_stand_in *s)
 {
     const pw_buffer objects = objects_of(s);

@@ -21,7 +21,7 @@ enum {
     SPINS_PER_QUERY = 1 << 14 /* looks at a flag between two queries of the stream */
 };
 
-/* The bytes of each kind of memory that may be idle. Allocating takes no less than a message of that size. */
+/* The bytes of each kind of memory that may be idle. To allocate a block takes as long as a message of its size. */
 static const int64_t most_idle[PW_GPU_MEMORIES] = {
     [PW_GPU_DEVICE_MEMORY] = (int64_t)1 << 30,
     [PW_GPU_PINNED_MEMORY] = (int64_t)2 << 30,

@@ -50,7 +50,7 @@ static pw_status lower(compilation *c, pw_diag *diag)
     return status;
 }
 
-/* nest -> shape: what of the nest is baked into a kernel. Nests that differ in counts and strides only share it. */
+/* nest -> shape: what of the nest is baked into a kernel. Nests that differ only in counts and strides share it. */
 static pw_status shape(compilation *c)
 {
     return pw_shape_draft_make(c->nest, c->scratch, &c->draft);

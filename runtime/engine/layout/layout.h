@@ -85,7 +85,7 @@ pw_status pw_layout_engine_create(const pw_layout_config *config, pw_layout_engi
 void pw_layout_engine_destroy(pw_layout_engine *engine);
 /* Ends the engine's threads: no kernel is compiled any more, except in sync mode. NULL is allowed. */
 void pw_layout_engine_stop(pw_layout_engine *engine);
-/* Called around fork(), in both processes: between them no thread changes the table, so that the child can use it. */
+/* Called around fork(), in both processes: in between no other thread changes the table, and the child can use it. */
 void pw_layout_engine_pause(pw_layout_engine *engine);
 void pw_layout_engine_resume(pw_layout_engine *engine);
 

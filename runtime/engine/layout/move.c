@@ -89,7 +89,7 @@ void pw_layout_unpack(pw_layout *layout, void *mem, int64_t count, const void *p
         move_slowly(layout, true, mem, count, (char *)packed);
 }
 
-/* Moves a part [first, last) of the object at m->mem; byte `first` lies at m->packed. Returns whether a kernel did. */
+/* Moves bytes [first, last), not all, of the object at m->mem; `first` lies at m->packed. True: a kernel did it. */
 static bool move_cut_object(const move *m, int64_t first, int64_t last)
 {
     pw_layout *l = m->layout;

@@ -77,7 +77,7 @@ static inline int64_t pw_idle_shelf_bytes(int shelf)
 
 /* Takes a block from a shelf. NULL: the shelf is empty, and the caller makes a block. */
 void *pw_idle_take(pw_idle *idle, int shelf);
-/* Puts a block on a shelf, or frees it if there is no room. Frees what is too much, and at times what is unused. */
+/* Puts a block on a shelf, or frees it if there is no room. Frees what is too much or was not taken for long. */
 void pw_idle_give(pw_idle *idle, void *block, int shelf);
 /* Frees all idle blocks. */
 void pw_idle_clear(pw_idle *idle);

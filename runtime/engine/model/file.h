@@ -22,7 +22,7 @@ pw_status pw_model_set(pw_model *m, pw_fact fact, double value, pw_diag *diag);
 /* Takes all facts that were measured in `from`, and what network they are of. */
 void pw_model_take(pw_model *m, const pw_model *from);
 
-/* Reads a model from a file. PW_ERR_NOT_FOUND, _IO, _DENIED (other users may write to it), or as pw_model_parse. */
+/* Reads a model. PW_ERR_NOT_FOUND, PW_ERR_IO, PW_ERR_DENIED (others may write to the file), or as pw_model_parse. */
 pw_status pw_model_read(const char *path, pw_model *out, pw_diag *diag);
 /* Writes a model to a file. Makes the directory of `path` if it does not exist, for this user alone. */
 pw_status pw_model_write(const char *path, const pw_model *m, pw_diag *diag);

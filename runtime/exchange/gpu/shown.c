@@ -11,7 +11,7 @@
 #include "runtime/exchange/gpu/exported.h"
 #include "runtime/exchange/late.h"
 
-/* What a stand-in shows. Belongs to whoever has taken that; while lazy memory makes its bytes, to that thread. */
+/* What a stand-in shows. Belongs to the thread that has taken it, or for which lazy memory makes its bytes. */
 typedef struct shown {
     pw_buffer buffer;
     pw_segment_exported exported;

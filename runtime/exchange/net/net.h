@@ -84,7 +84,7 @@ struct pw_net_functions {
 
     /* ---- memory */
 
-    /* Registers memory for others to read, and fills in the key. Returns what ends the offer. NULL: it cannot be. */
+    /* Registers memory for others to read, and fills in the key. Returns what ends the offer. NULL: it has failed. */
     void *(*offer)(void *memory, int64_t bytes, pw_net_key *out);
     /* Nobody reads that memory any more. */
     void (*withdraw)(void *offered);

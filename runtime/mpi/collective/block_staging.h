@@ -30,7 +30,7 @@ typedef struct pw_block_staging {
     bool needed;   /* MPI cannot touch some of the blocks, so they must be staged; also set when staging fails */
     pw_run *many;  /* lies in `arrays`; NULL: there is one run, `one` */
     pw_run one;
-    void *arrays; /* the runs and the stand-in's arrays, which MPI may read to completion; or the mirror's memory */
+    void *arrays; /* the runs and the stand-in's arrays, which MPI may read until completion; or the mirror's memory */
     int64_t array_bytes;
     void *mirror; /* objects of the program's type in host memory, with which MPI computes; NULL: there are none */
 } pw_block_staging;

@@ -37,7 +37,7 @@ typedef struct pw_neighbours {
 /* Finds the neighbours on an intracommunicator. Returns false if it has no topology, or one that is not handled. */
 bool pw_neighbours_of(MPI_Comm comm, pw_neighbours *out);
 
-/* Fills in the ranks from which blocks come and to which they go, as `neighbours` says; MPI_PROC_NULL: it is absent. */
+/* Fills in the ranks that blocks come from and go to, as many as `neighbours` says; MPI_PROC_NULL for absent ones. */
 bool pw_neighbour_ranks(MPI_Comm comm, const pw_neighbours *neighbours, int *from, int *to);
 
 /* ---- communicator.c ---------------------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 /* Nanoseconds between looks, and pauses without a request under way until it sleeps. */
 enum { LEAST_PAUSE = 20000, LONGEST_PAUSE = 1000000, IDLE_PAUSES = 100 };
 
-/* The singleton: the thread, and the requests that it looks after. The lock guards the network and its slots. */
+/* The singleton: the thread, and its requests. The lock guards the network, and the slots of blocks that go over it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;

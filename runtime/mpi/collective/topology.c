@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lists the blocks whose neighbour is this process, at most PW_NEIGHBOURS_SELF. Returns how many there are. */
+/* Lists the first PW_NEIGHBOURS_SELF blocks whose neighbour is this process. Returns how many there are in all. */
 static int list_self(const int *neighbours, int n, int rank, int *list)
 {
     int found = 0;

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Names of functions, ended by NULL, and what is known of them: 0 at first, then 1 + the answer. Threads agree. */
+/* Names of functions, ended by NULL, and what is known of them: 0, then 1 + the answer, the same in all threads. */
 typedef struct pw_calls {
     const char *const *symbols;
     _Atomic int known;

@@ -78,7 +78,7 @@ static bool is_writable(const struct iovec *to)
 
 typedef enum outcome { NOT_HERE, READ, FAILED /* with the reason in errno */ } outcome;
 
-/* Moves bytes of objects that a block stands for. The sender makes those that cannot be read there, or not written. */
+/* Moves bytes of objects that a block stands for. The sender makes them if reading or writing fails. */
 static outcome read_objects(pw_inbound *in, const pw_peer_block *block, const void *from, const struct iovec *to)
 {
     int64_t bytes = (int64_t)to->iov_len;

@@ -166,7 +166,7 @@ static pw_again open_again(const pw_transfer *t, pw_move *move)
     return again;
 }
 
-/* Remembers a transfer that MPI gets as it is, unless its origin may be in GPU memory. `by` NULL: it always gets it. */
+/* Remembers a transfer that MPI gets as it is, unless its origin may be in GPU memory. No site: MPI always gets it. */
 static void leave(const pw_transfer *t, const past_transfer *now)
 {
     pw_recall call = {.key = pw_transfer_key(t->gets, t->origin_count, t->origin, t->type),

@@ -141,7 +141,8 @@ static void gather_reads(const pw_batch *b)
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
 }
 
-/* Has MPI complete claimed operations: by MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: no statuses. */
+/* Has MPI complete claimed operations: by MPI_Testall if there is a flag, else MPI_Waitall. `ignored`: no status is
+ * read. */
 static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignored)
 {
     bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored;

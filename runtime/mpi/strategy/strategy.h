@@ -28,7 +28,7 @@
 typedef struct pw_message {
     pw_buffer buffer;             /* the caller fills base and count, pw_message_describe the rest */
     const struct pw_entry *entry; /* valid until MPI is called: from then on another thread may free the type */
-    int64_t cost_bytes; /* by which the strategy is chosen (pw_cost_bytes); pw_message_describe: those of one block */
+    int64_t cost_bytes; /* the bytes by which to choose (pw_cost_bytes); pw_message_describe sets those of one block */
     pw_call_kind kind;
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
@@ -183,7 +183,7 @@ void pw_message_count_moved(const pw_message *from, const struct pw_entry *to, c
  * overflow). The caller handles MPI_IN_PLACE before this.
  */
 bool pw_message_describe(pw_message *m);
-/* Does the same also for contiguous host memory, by which nothing is gained, and for memory that nobody knows. */
+/* Does the same also for contiguous host memory, by which nothing is gained, and for memory of an unknown kind. */
 bool pw_message_find(pw_message *m);
 
 #endif
