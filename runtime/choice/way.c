@@ -255,12 +255,12 @@ static double move_of(const pw_facts *f, const pw_conditions *c)
  * or a window. */
 static double packed_cost(const pw_facts *f, const pw_conditions *c)
 {
-    double copies = is(c, PW_IF_SHARED) ? 0 : 2, packed;
+    double copies = is(c, PW_IF_SHARED) ? 0 : 2, stored = is(c, PW_IF_CACHED) ? 0 : f->stored, packed;
 
     if (is(c, PW_IF_TO_ONESELF))
         return move_of(f, c) + send_dense(f, c->shape.bytes) + move_of(f, c->to);
     packed = is_passed_on(c->kind)
-                 ? f->staged + pass(f->moved, f->copied + f->stored, c->shape)
+                 ? f->staged + pass(f->moved, f->copied + stored, c->shape)
                  : f->message + f->staged + 2 * by_cpu(f, c->shape) + copies * f->copied * (double)c->shape.bytes;
     return is(c, PW_IF_SENT_DENSE) ? fmax(packed, native_cost(f, c)) : packed;
 }

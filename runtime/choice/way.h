@@ -67,6 +67,7 @@ pw_cost_shape pw_cost_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
     X(FAR, "its receiver may read it over a network")                              \
     X(ODD, "its pieces have odd lengths, at which single bytes cross a GPU's bus") \
     X(SHARED, "receivers unpack from the sender's packed copy")                    \
+    X(CACHED, "its packed copy stays in a cache")                                  \
     X(OPENED, "GPUs of peers read the memory of this rank's GPU, so a longer one is packed there")
 
 enum pw_condition_bit {

@@ -130,6 +130,8 @@ static void host_memory_is_guessed(void **state)
     c.kind = PW_CALL_IO;
     near(cost(PW_STRATEGY_NATIVE, &c), blocks * f->passed + bytes * f->copied);
     near(cost(PW_STRATEGY_PACKED, &c), f->staged + kernel + bytes * f->stored);
+    c.set |= PW_IF_CACHED;
+    near(cost(PW_STRATEGY_PACKED, &c), f->staged + kernel);
     slow.passed = 400;
     near(pw_way_cost(PW_STRATEGY_NATIVE, &slow, &c), blocks * 400 + bytes * f->copied);
     c.set &= ~(unsigned)PW_IF_LAYOUT;

@@ -12,13 +12,13 @@
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/io/internal.h"
 #include "runtime/mpi/requests/pending.h"
+#include "runtime/mpi/strategy/conditions.h"
 #include "runtime/mpi/types/registry.h"
 
 #include "hooks.h"
 #include "next.h"
 
 #include <limits.h>
-#include <unistd.h>
 
 /* ---- views ------------------------------------------------------------------------------------------------------- */
 
@@ -86,14 +86,6 @@ static int fail(MPI_File fh, pw_status status)
     return error;
 }
 
-/* Returns the length of pieces that stay in the second-level cache, with what fills them or is written from them. */
-static int64_t cached_piece(void)
-{
-    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0: not known */
-
-    return bytes > 0 ? bytes / 2 : 256 << 10;
-}
-
 /*
  * Whether a call may become several: no other rank makes it as often, the file is not in atomic mode, and no other
  * thread moves the file pointer in between.
@@ -111,7 +103,7 @@ static bool may_be_cut(const pw_io_call *call)
  * plain view, and inside an object only if the kernel moves parts of it. */
 static int64_t piece_of(const pw_message *m, const pw_io_call *call)
 {
-    int64_t size = m->entry->size, piece = cached_piece();
+    int64_t size = m->entry->size, piece = pw_cached_bytes();
 
     if (size <= piece)
         piece -= piece % size;

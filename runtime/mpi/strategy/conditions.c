@@ -14,6 +14,7 @@
 #include "runtime/mpi/types/registry.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 static unsigned when(bool holds, unsigned conditions)
 {
@@ -78,6 +79,13 @@ static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
            when(!is_taken || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT);
 }
 
+int64_t pw_cached_bytes(void)
+{
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0: not known */
+
+    return bytes > 0 ? bytes / 2 : 256 << 10;
+}
+
 unsigned pw_message_conditions(const pw_message *m)
 {
     bool is_countable = m->buffer.bytes <= INT_MAX || PW_MPI_LARGE;
@@ -113,7 +121,7 @@ const pw_conditions *pw_ask_all(pw_asked *a)
     if (a->is_complete)
         return c;
     a->is_complete = true;
-    c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED);
+    c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED) | when(m->buffer.bytes <= pw_cached_bytes(), PW_IF_CACHED);
     if (c->set & PW_IF_FAR)
         c->far_part = pw_model_remote_part(pw_model_now(), m->transports, m->buffer.bytes, c->shape.block);
     if (pw_buffer_is_on_device(&m->buffer))

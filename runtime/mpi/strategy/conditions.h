@@ -14,6 +14,8 @@ typedef struct pw_asked {
     bool is_complete;
 } pw_asked;
 
+/* Returns how many packed bytes stay in the second-level cache, with what fills them or is written from them. */
+int64_t pw_cached_bytes(void);
 /* Returns those conditions of a described message that say which ways can carry it. */
 unsigned pw_message_conditions(const pw_message *m);
 /* Finds these out, and its shape. */
