@@ -70,7 +70,7 @@ FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # runtime/mpi/one_sided/is_native.h, runtime/mpi/strategy/operand.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
-         "collective": None, "transfer": None, "operand": None, "packing": None}
+         "collective": None, "transfer": None, "operand": None, "packing": None, "file": None}
 ROLE_OF = {"in": "PW_SEND", "out": "PW_RECV", "inout": "PW_BOTH"}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
 
@@ -215,6 +215,9 @@ class Call:
             return " && ".join(["!pw_gate_has_deferred()"] + buffers)
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
+        if self.kind == "file":
+            (buf, _, type), = buffers
+            return f"!pw_gate_has_deferred() && pw_registry_is_plain({type.name}, {buf.name})"
         if self.kind == "packing":
             (buf, count, type), = buffers
             packed, = (p for p in self.params if p.role == "buffer" and p is not buf)

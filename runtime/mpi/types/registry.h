@@ -79,6 +79,14 @@ pw_entry *pw_registry_learn(MPI_Datatype type);
 bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
                               void *arg);
 
+/* Returns whether nothing but MPI moves objects of a type to or from a buffer. False: the hook must find out. */
+static inline bool pw_registry_is_plain(MPI_Datatype type, const void *buf)
+{
+    const void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
+
+    return found && !pw_note_is(found) && !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
+}
+
 /* Returns whether a call that packs or unpacks between two places in host memory can be left to MPI: nothing but MPI
  * moves the type there, or it is noted, and this use, which is then counted, certainly does not make it worth learning.
  * If not, nothing is counted, and the hook finds out more. */
