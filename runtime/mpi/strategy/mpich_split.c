@@ -31,25 +31,14 @@ bool pw_split_is_possible(const pw_message *m)
     return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->kind != PW_CALL_IO;
 }
 
-/* In a collective, a rank passes on to others what it has received. */
-static bool sends(const pw_message *m)
-{
-    return m->role != PW_RECV || pw_call_is_collective(m->kind);
-}
-
-static bool receives(const pw_message *m)
-{
-    return m->role != PW_SEND || pw_call_is_collective(m->kind);
-}
-
-/* The target of a one-sided operation is never staged. */
+/* The target of a one-sided operation is never staged. In a collective, a rank passes on what it has received. */
 unsigned pw_split_conditions(const pw_message *m)
 {
     bool both_stage = all_ranks && m->kind != PW_CALL_ONE_SIDED;
 
-    if (!pw_split_is_possible(m))
+    if (!pw_split_is_possible(m) || (m->role == (both_stage ? PW_SEND : PW_RECV) && !pw_call_is_collective(m->kind)))
         return 0;
-    return (sends(m) && !both_stage ? PW_IF_CUT_THERE : 0) | (receives(m) && both_stage ? PW_IF_CUT_HERE : 0);
+    return both_stage ? PW_IF_CUT_HERE : PW_IF_CUT_THERE;
 }
 
 static bool is_self(int peer, MPI_Comm comm)
