@@ -138,10 +138,10 @@ static void put_seconds(pw_json *json, const char *name, double ns)
     pw_json_double(json, name, ns * 1e-9);
 }
 
-/* What is not known is null. */
-static void put_saved(pw_json *json, pw_stats_saved saved)
+/* What is not known is null. Nothing is known of the program's own packing either, of which there were `packs`. */
+static void put_saved(pw_json *json, pw_stats_saved saved, int64_t packs)
 {
-    if (saved.known > 0 || saved.unknown == 0)
+    if (saved.known > 0 || saved.unknown + packs == 0)
         put_seconds(json, "saved_seconds", (double)saved.ns);
     else
         pw_json_null(json, "saved_seconds");
@@ -154,7 +154,7 @@ static void put_sums(pw_json *json, const pw_stats_rank *r)
 {
     put_seconds(json, "elapsed_seconds", (double)r->elapsed);
     put_seconds(json, "packing_seconds", (double)r->nanoseconds);
-    put_saved(json, r->saved);
+    put_saved(json, r->saved, r->calls);
     pw_json_int(json, "packs_and_unpacks", r->calls);
     pw_json_int(json, "packed_bytes", r->bytes);
     pw_json_int(json, "messages", r->messages);
@@ -185,7 +185,7 @@ static void put_choice(pw_json *json, const pw_stats_choice *c)
         if (c->cells[id].uses || c->cells[id].ranks)
             put_strategy(json, &c->cells[id], id);
     pw_json_close(json, '}');
-    put_saved(json, c->saved);
+    put_saved(json, c->saved, 0);
     pw_json_close(json, '}');
 }
 
