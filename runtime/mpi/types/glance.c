@@ -4,9 +4,10 @@
  */
 #include "runtime/mpi/types/internal.h"
 
-void pw_glance_begin(pw_glance *g, MPI_Datatype type)
+void pw_glance_begin(pw_glance *g, MPI_Datatype type, pw_role role)
 {
     g->type = type;
+    g->role = role;
     g->has_envelope = g->has_contents = false;
 }
 

@@ -12,12 +12,13 @@
  * pw_glance_begin sets the first fields only. */
 typedef struct pw_glance {
     MPI_Datatype type;
+    pw_role role; /* of the use for which MPI is asked; PW_SEND without one */
     bool has_envelope, has_contents;
     pw_diag diag;         /* why a question was answered by NULL, unless the type is basic */
     pw_contents contents; /* its envelope is valid before the rest is */
 } pw_glance;
 
-void pw_glance_begin(pw_glance *g, MPI_Datatype type);
+void pw_glance_begin(pw_glance *g, MPI_Datatype type, pw_role role);
 /* Return NULL if MPI has failed or memory is short; a basic type has no contents, either. */
 const pw_envelope *pw_glance_envelope(pw_glance *g);
 pw_contents *pw_glance_contents(pw_glance *g);
@@ -46,9 +47,10 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
  *   much as a short message each time. So a noted type that *looks* like a learned one, and whose message would be left
  *   to MPI with that type's layout, is not learned for this message (pw_registry_leaves_noted). A look is the classes
  *   (pw_site_size) of the type's size, of its true extent, and of the length of the blocks that its constructor was
- *   given. Where MPI does not say at once how long blocks are, size and extent must be the same. Two layouts that look
- *   alike may be different; then the message is carried out by MPI all the same, and the type that is learned next
- * takes the place: the site of the first one asks for that when its next trial is due.
+ *   given, and whether the use sends: an entry knows the sites of its own messages only. Where MPI does not say at once
+ *   how long blocks are, size and extent must be the same. Two layouts that look alike may be different; then the
+ *   message is carried out by MPI all the same, and the type that is learned next takes the place: the site of the
+ *   first one asks for that when its next trial is due.
  */
 
 typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_KINDS } pw_recent_kind;
@@ -57,7 +59,7 @@ typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_K
  * table is for types that were made of a basic one. */
 bool pw_constructed_read(const pw_contents *contents, pw_hash *out);
 
-/* Tells how a type looks. Returns false if MPI has failed, or the type moves no bytes. */
+/* Tells how a type looks in this use. Returns false if MPI has failed, or the type moves no bytes. */
 bool pw_look_read(pw_glance *g, pw_hash *out);
 
 /* ---- entries.c --------------------------------------------------------------------------------------------------- */

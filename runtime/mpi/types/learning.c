@@ -138,8 +138,7 @@ static pw_layout *compile(MPI_Datatype type, pw_contents *contents, unsigned *si
     return NULL;
 }
 
-/* Keeps `entry` alive for types that look like this one. A type that was constructed as an earlier one looks like it,
- * and is not asked. */
+/* Keeps `entry` alive for types that look like this one. */
 static void remember_look(pw_glance *g, pw_entry *entry)
 {
     pw_hash look;
@@ -182,12 +181,12 @@ static pw_entry *find_or_compile(pw_glance *g)
     said = learning.remembers && pw_constructed_read(contents, &how);
     if (said)
         entry = pw_entries_constructed(how);
-    if (entry)
-        return entry;
-    layout = compile(g->type, contents, &sizes);
-    entry = pw_entries_of(layout, false, sizes);
-    if (entry && said && entry != &pw_entry_left_to_mpi && is_basic(contents->types[0]))
-        pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
+    if (!entry) {
+        layout = compile(g->type, contents, &sizes);
+        entry = pw_entries_of(layout, false, sizes);
+        if (entry && said && entry != &pw_entry_left_to_mpi && is_basic(contents->types[0]))
+            pw_entries_remember(PW_RECENT_CONSTRUCTED, how, entry);
+    }
     if (entry)
         remember_look(g, entry);
     return entry;
@@ -237,7 +236,7 @@ void pw_learning_learn(MPI_Datatype type)
 {
     pw_glance g;
 
-    pw_glance_begin(&g, type);
+    pw_glance_begin(&g, type, PW_SEND);
     pw_learning_learn_seen(&g);
     pw_glance_end(&g);
 }

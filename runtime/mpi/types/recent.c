@@ -78,5 +78,6 @@ bool pw_look_read(pw_glance *g, pw_hash *out)
         at->key = key;
     }
     *out = at->look;
+    out->lo ^= g->role != PW_SEND;
     return true;
 }

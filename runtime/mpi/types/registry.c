@@ -71,7 +71,7 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
 
     if (!found)
         return pw_registry_find_other(type);
-    pw_glance_begin(&g, type);
+    pw_glance_begin(&g, type, use->role);
     entry = pw_note_takes(&g, use, found, NULL, NULL) ? &pw_entry_left_to_mpi : learn_noted(&g);
     pw_glance_end(&g);
     return entry;
@@ -84,7 +84,7 @@ pw_entry *pw_registry_learn(MPI_Datatype type)
 
     if (!pw_note_is(found))
         return found;
-    pw_glance_begin(&g, type);
+    pw_glance_begin(&g, type, PW_SEND);
     found = learn_noted(&g);
     pw_glance_end(&g);
     return found;
@@ -96,7 +96,7 @@ bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *n
     pw_glance g;
     bool left;
 
-    pw_glance_begin(&g, type);
+    pw_glance_begin(&g, type, use->role);
     left = pw_note_takes(&g, use, note, is_native, arg);
     pw_glance_end(&g);
     return left;

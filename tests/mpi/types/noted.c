@@ -151,35 +151,101 @@ static void check_long_use(void)
     MPI_Type_free(&type);
 }
 
+enum { BLOCK = 64, MOST_BLOCKS = 128 }; /* doubles; blocks of the longest type */
+static double blocks_sent[2 * BLOCK * MOST_BLOCKS], blocks_received[2 * BLOCK * MOST_BLOCKS];
+
+/* The left or the right half of `n` rows. */
+static MPI_Datatype blocks_of(int n, bool right)
+{
+    MPI_Datatype type;
+
+    MPI_Type_create_subarray(2, (int[]){n, 2 * BLOCK}, (int[]){n, BLOCK}, (int[]){0, right ? BLOCK : 0}, MPI_ORDER_C,
+                             MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* One message. Returns how many uses of types it is. */
+static int pass_blocks(int n)
+{
+    MPI_Datatype type = blocks_of(n, false);
+
+    if (rank == 0)
+        MPI_Send(blocks_sent, 1, type, 1, TAG, MPI_COMM_WORLD);
+    else
+        MPI_Recv(blocks_received, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Type_free(&type);
+    return 1;
+}
+
+/* Messages there and back, of one type. */
+static int return_blocks(int n)
+{
+    MPI_Datatype type = blocks_of(n, false);
+
+    if (rank == 0)
+        MPI_Send(blocks_sent, 1, type, 1, TAG, MPI_COMM_WORLD);
+    MPI_Recv(blocks_received, 1, type, 1 - rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        MPI_Send(blocks_sent, 1, type, 0, TAG, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    return 2;
+}
+
+/* Messages there and back at once, each end of which has a type of its own. */
+static int swap_blocks(int n)
+{
+    MPI_Datatype from = blocks_of(n, true), to = blocks_of(n, false);
+
+    MPI_Sendrecv(blocks_sent, 1, from, 1 - rank, TAG, blocks_received, 1, to, 1 - rank, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Type_free(&from);
+    MPI_Type_free(&to);
+    return 2;
+}
+
 /*
  * Messages of blocks this long are left to MPI, whether their type was learned or not, and so are those of types that
- * differ in their numbers of blocks; MPI is asked once how such a type was made. A choice is made again for its first
- * 64 uses. Messages of short blocks are fewer than those before the first trial, which may end otherwise where packing
- * is slow, as under a sanitizer.
+ * differ in their numbers of blocks; MPI is asked once in a use how such a type was made. A choice is made again for
+ * its first 64 uses.
  */
-static void check_alike(void)
+static void check_alike(const char *how, int (*move)(int blocks), int unlike)
 {
-    enum { BLOCK = 64, BLOCKS = 128, UNLIKE = 61, TIMES = 800, FEW = 8 };
-    static double memory[2 * BLOCK * BLOCKS];
-    MPI_Datatype type;
+    enum { TIMES = 800 };
     long before = learned, asked_before = asked;
+    int uses = 0;
 
-    for (int i = 0; i < TIMES && rank < 2; i++) {
-        MPI_Type_vector(BLOCKS - i % UNLIKE, BLOCK, 2 * BLOCK, MPI_DOUBLE, &type);
-        MPI_Type_commit(&type);
-        if (rank == 0)
-            MPI_Send(memory, 1, type, 1, TAG, MPI_COMM_WORLD);
-        else
-            MPI_Recv(memory, 1, type, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Type_free(&type);
-    }
+    for (int i = 0; i < TIMES && rank < 2; i++)
+        uses += move(MOST_BLOCKS - i % unlike);
+    CHECK(learned < before + TIMES / 4, "%s: in %d uses %ld types of long blocks were learned", how, uses,
+          learned - before);
+    CHECK(asked - asked_before <= uses + learned - before, "%s: asked %ld times in %d uses how types were made", how,
+          asked - asked_before, uses);
+}
+
+static void check_all_alike(void)
+{
+    enum { UNLIKE = 61 };
+    long before = learned;
+
+    check_alike("one way", pass_blocks, UNLIKE);
     CHECK(learned > before || rank > 1, "no type of long blocks was learned");
-    CHECK(learned < before + TIMES / 4, "%ld of %d types of long blocks were learned", learned - before, TIMES);
-    CHECK(asked - asked_before <= TIMES + learned - before, "asked %ld times how %d types were made",
-          asked - asked_before, TIMES);
-    before = learned;
+    check_alike("there and back", return_blocks, UNLIKE);
+    check_alike("at once", swap_blocks, UNLIKE);
+    check_alike("there and back, equal", return_blocks, 1);
+    check_alike("at once, equal", swap_blocks, 1);
+}
+
+/* Messages of short blocks are fewer than those before the first trial, which may end otherwise where packing is slow,
+ * as under a sanitizer. */
+static void check_short_blocks(void)
+{
+    enum { FEW = 8 };
+    long before = learned;
+
     for (int i = 0; i < FEW && rank < 2; i++) {
-        type = committed(LONG);
+        MPI_Datatype type = committed(LONG);
+
         send_stays(type, LONG);
         MPI_Type_free(&type);
     }
@@ -450,7 +516,8 @@ static void check(void)
     check_short_uses();
     check_long_use();
     check_send_asks_nothing();
-    check_alike();
+    check_all_alike();
+    check_short_blocks();
     check_counts();
     check_other_calls();
     check_list();
