@@ -81,8 +81,10 @@ PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int
         return false;
     if (total == 0)
         return true;
-    if (!entry ||
-        (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away)))
+    if (RARELY(!entry))
+        return blocks == 1 && side->form <= PW_SIDE_EQUAL &&
+               pw_is_native(kind, role, side->type, side->buf, total, MPI_ANY_SOURCE, 1);
+    if (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away))
         return false;
     if (pw_entry_is_left(entry))
         return true;

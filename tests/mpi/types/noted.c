@@ -297,6 +297,10 @@ static void check_other_calls(void)
     MPI_Bcast(memory, LONG / SHORT, type, 0, MPI_COMM_WORLD);
     expect_learned(&type, "a broadcast");
     type = committed(SHORT);
+    for (int i = 0; i < ENOUGH; i++)
+        MPI_Bcast(memory, 1, type, 0, MPI_COMM_WORLD);
+    expect_learned(&type, "short broadcasts");
+    type = committed(SHORT);
     MPI_Alltoall(memory, blocks, type, other, blocks, type, MPI_COMM_WORLD);
     expect_learned(&type, "an exchange of all with all");
     type = committed(SHORT);
