@@ -42,15 +42,14 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
  * Programs that make a type for each message make types of few shapes over and over, often with other counts each time.
  *
  * - A type that was *constructed* as an earlier one, by one constructor call over a basic type (MPI 4.0
- * section 5.1.13), gets that type's entry, in a third of the time that learning takes.
+ *   section 5.1.13), gets that type's entry, in a third of the time that learning takes.
  * - Learning a type is in vain if its messages turn out to be left to MPI, as those of long blocks are, and costs as
- *   much as a short message each time. So a noted type that *looks* like a learned one, and whose message would be left
- *   to MPI with that type's layout, is not learned for this message (pw_registry_leaves_noted). A look is the classes
- *   (pw_site_size) of the type's size, of its true extent, and of the length of the blocks that its constructor was
- *   given, and whether the use sends: an entry knows the sites of its own messages only. Where MPI does not say at once
- *   how long blocks are, size and extent must be the same. Two layouts that look alike may be different; then the
- *   message is carried out by MPI all the same, and the type that is learned next takes the place: the site of the
- *   first one asks for that when its next trial is due.
+ *   much as a short message. So a noted type that *looks* like a learned one, and whose message would be left to MPI
+ *   with that type's layout, is not learned for this message (pw_registry_leaves_noted). A look is the side of the
+ *   use, since entries know their own messages only, and the classes (pw_site_size) of the type's size, of its true
+ *   extent, and of the length of its blocks. Where MPI does not say at once how long these are, size and extent must
+ *   be the same. Of layouts that look alike and differ, the one that was learned last has the place. MPI carries out
+ *   messages of the other all the same, whose site asks for that when its next trial is due.
  */
 
 typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_KINDS } pw_recent_kind;

@@ -77,12 +77,6 @@ static bool may_need_stage(pw_glance *g, int64_t bytes, pw_role role)
     return role != PW_SEND && bytes > pw_note_most_native && !is_uniform(g);
 }
 
-static void count_use(int64_t bytes)
-{
-    atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
-}
-
 /* Returns whether learning a type would be in vain. */
 static bool is_in_vain(pw_glance *g, pw_entry_asked *is_native, void *arg)
 {
@@ -106,8 +100,10 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
     if (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g))
         return false;
     pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
-    if (pw_note_is_reported)
-        count_use(bytes);
+    if (pw_note_is_reported) {
+        atomic_fetch_add_explicit(&noted.uses, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&noted.bytes, bytes, memory_order_relaxed);
+    }
     return true;
 }
 
