@@ -116,6 +116,37 @@ static void arrays_are_refilled(void)
     MPI_Type_free(&many);
 }
 
+/* Whether MPI gets a block of this process for itself as it is. */
+static bool stays(MPI_Datatype from, MPI_Datatype to)
+{
+    const int one = 1, zero = 0;
+    long before = count_gapped;
+
+    MPI_Alltoallw(out, &one, &zero, &from, in, &one, &zero, &to, MPI_COMM_SELF);
+    return count_gapped > before;
+}
+
+/* A block from gaps to gaps is moved by one kernel, though both its sides were left to MPI with others. */
+static void sides_are_judged_together(void)
+{
+    MPI_Datatype from, to, dense;
+
+    MPI_Type_vector(16, LONG / 16, LONG / 8, MPI_DOUBLE, &from);
+    MPI_Type_vector(8, LONG / 8, LONG / 4, MPI_DOUBLE, &to);
+    MPI_Type_contiguous(LONG, MPI_DOUBLE, &dense);
+    MPI_Type_commit(&from);
+    MPI_Type_commit(&to);
+    MPI_Type_commit(&dense);
+    for (int i = 0; i < OFTEN; i++)
+        CHECK(stays(from, dense) && stays(dense, to), "a block with one dense side was not left to MPI");
+    for (int i = 0; i < OFTEN; i++)
+        stays(from, to);
+    CHECK(!stays(from, to), "a block was left to MPI since its sides were left with others");
+    MPI_Type_free(&from);
+    MPI_Type_free(&to);
+    MPI_Type_free(&dense);
+}
+
 /* While the ways of a call are tried, what it sends and what it receives take the same one. */
 static void sides_are_tried_together(void)
 {
@@ -182,6 +213,7 @@ static void check_all(void)
         handles_are_reused();
         requests_are_reused();
         arrays_are_refilled();
+        sides_are_judged_together();
         empty_ones_pass_the_gate();
     }
     free(out);

@@ -28,10 +28,11 @@ static void note(int gaps)
     count_gapped += gaps != 0;
 }
 
-static int any_gaps(const MPI_Datatype *types, int n)
+/* Whether a block that has objects has gaps. */
+static int any_gaps(const int *counts, const MPI_Datatype *types, int n)
 {
     for (int i = 0; i < n; i++)
-        if (has_gaps(types[i]))
+        if (counts[i] > 0 && has_gaps(types[i]))
             return 1;
     return 0;
 }
@@ -73,7 +74,7 @@ int MPI_Alltoallw(const void *sendbuf, const int *sendcounts, const int *sdispls
                   void *recvbuf, const int *recvcounts, const int *rdispls, const MPI_Datatype *recvtypes,
                   MPI_Comm comm)
 {
-    int n = blocks_of(comm), sent = any_gaps(sendtypes, n), received = any_gaps(recvtypes, n);
+    int n = blocks_of(comm), sent = any_gaps(sendcounts, sendtypes, n), received = any_gaps(recvcounts, recvtypes, n);
 
     note(sent || received);
     count_mixed += sent != received;
