@@ -167,6 +167,7 @@ pw_target_isa pw_target_isa_of(const pw_target *target)
     isa.masked_moves = cpu->level >= 4;
     isa.byte_shuffles = cpu->traits & PW_CPU_VBMI;
     isa.copy_bytes = cpu->traits & PW_CPU_WIDE ? 64 : isa.vector_bytes;
+    isa.strings = cpu->traits & PW_CPU_STRINGS;
     isa.gathers = cpu->traits & PW_CPU_GATHERS;
     return isa;
 }

@@ -49,6 +49,7 @@ typedef struct pw_target_isa {
     int copy_bytes;     /* the same for blocks of two cache lines and more */
     bool masked_moves;  /* cheap loads and stores under a mask, of 4- and 8-byte lanes and of bytes (AVX-512 BW+VL) */
     bool byte_shuffles; /* any bytes of a 64-byte vector in one instruction (AVX-512 VBMI) */
+    bool strings;       /* rep movsb copies long blocks faster than vectors do, beyond the first-level cache */
     bool gathers;       /* one instruction loads words from anywhere faster than several do */
 } pw_target_isa;
 

@@ -6,10 +6,12 @@
 
 /* What tells CPUs of one level apart. LLVM's tables of features have only the first. */
 enum {
-    PW_CPU_VBMI = 1,   /* has AVX-512 VBMI */
-    PW_CPU_WIDE = 2,   /* copies long blocks faster by vectors of 64 bytes than by those of 32 */
-    PW_CPU_GATHERS = 4 /* gathers words faster than it loads them one by one. AMD's CPUs do not, nor do Intel's before
-                        * Sapphire Rapids, whose microcode keeps gathers from telling secrets (Gather Data Sampling) */
+    PW_CPU_VBMI = 1,    /* has AVX-512 VBMI */
+    PW_CPU_WIDE = 2,    /* copies long blocks faster by vectors of 64 bytes than by those of 32 */
+    PW_CPU_GATHERS = 4, /* gathers words faster than it loads them one by one. AMD's CPUs do not, nor do Intel's before
+                         * Sapphire Rapids, whose microcode keeps gathers from telling secrets (Gather Data Sampling) */
+    PW_CPU_STRINGS = 8 /* its string instruction (rep movsb) does not read the lines that it writes whole from the cache
+                        * below, as vector stores do */
 };
 
 /*

@@ -67,29 +67,59 @@ static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRe
     step_pair(g, dst, src, last);
 }
 
+static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
+{
+    return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
+}
+
+static void copy_string(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
+{
+    static const char text[] = "rep movsb", uses[] = "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}";
+    LLVMTypeRef types[3] = {g->ptr, g->ptr, g->i64}, all = LLVMStructTypeInContext(g->ctx, types, 3, false);
+    LLVMTypeRef fn = LLVMFunctionType(all, types, 3, false);
+    LLVMValueRef args[3] = {dst, src, n}, code = LLVMGetInlineAsm(fn, text, sizeof text - 1, uses, sizeof uses - 1,
+                                                                  true, false, LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(g->b, fn, code, args, 3, "");
+}
+
+/* n >= 3 * STEP. */
+static void copy_whole(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n)
+{
+    bool may_string = g->string && !(n.known && n.k < PW_COPY_STRING);
+    pw_if f;
+    if (may_string) {
+        pw_if_open(g, &f, LLVMBuildAnd(g->b, g->string, at_least(g, n.v, PW_COPY_STRING), ""));
+        copy_string(g, dst, src, n.v);
+        pw_if_else(g, &f);
+    }
+    copy_loop(g, dst, src, n.v);
+    if (may_string)
+        pw_if_close(g, &f);
+}
+
 static LLVMValueRef at_most(pw_gen *g, LLVMValueRef n, int64_t k)
 {
     return LLVMBuildICmp(g->b, LLVMIntSLE, n, pw_gen_k(g, k), "");
 }
 
 /* n >= STEP, `small` when it may well be less than four steps. */
-static void copy_steps(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n, bool small)
+static void copy_steps(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
 {
     pw_if one, two, three;
     if (!small) {
-        copy_loop(g, dst, src, n);
+        copy_whole(g, dst, src, n);
         return;
     }
-    pw_if_open(g, &one, at_most(g, n, 2 * STEP));
-    both_ends(g, dst, src, n, 1);
+    pw_if_open(g, &one, at_most(g, n.v, 2 * STEP));
+    both_ends(g, dst, src, n.v, 1);
     pw_if_else(g, &one);
-    pw_if_open(g, &two, at_most(g, n, 4 * STEP));
-    both_ends(g, dst, src, n, 2);
+    pw_if_open(g, &two, at_most(g, n.v, 4 * STEP));
+    both_ends(g, dst, src, n.v, 2);
     pw_if_else(g, &two);
-    pw_if_open(g, &three, at_most(g, n, MIXED_MAX));
-    copy_plain(g, dst, src, n);
+    pw_if_open(g, &three, at_most(g, n.v, MIXED_MAX));
+    copy_plain(g, dst, src, n.v);
     pw_if_else(g, &three);
-    copy_loop(g, dst, src, n);
+    copy_whole(g, dst, src, n);
     pw_if_close(g, &three);
     pw_if_close(g, &two);
     pw_if_close(g, &one);
@@ -125,11 +155,6 @@ static void copy_stream(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValue
     step(g, dst, src, last);
 }
 
-static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
-{
-    return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
-}
-
 static void copy_large(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
 {
     bool may_stream = g->stream && !(n.known && n.k < PW_COPY_STREAM);
@@ -139,7 +164,7 @@ static void copy_large(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, 
         copy_stream(g, dst, src, n.v);
         pw_if_else(g, &f);
     }
-    copy_steps(g, dst, src, n.v, small);
+    copy_steps(g, dst, src, n, small);
     if (may_stream)
         pw_if_close(g, &f);
 }

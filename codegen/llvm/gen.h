@@ -28,6 +28,7 @@ typedef struct pw_gen {
     /* The function being built. */
     bool unpack;
     LLVMValueRef stream; /* i1: had long copies better bypass the caches? NULL: no */
+    LLVMValueRef string; /* i1: had they better be one string instruction each? NULL: no */
     bool twice;          /* single moves store their bytes twice, see row.c */
     LLVMValueRef fn, dst, src, count, params, tables;
     struct pw_kept_mask {
@@ -116,7 +117,7 @@ typedef struct pw_move {
     int block;
 } pw_move;
 
-enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_STREAM = 16384 };
+enum { PW_MOVE_FIXED = 256, PW_MAX_MOVES = 64, PW_COPY_STRING = 3072, PW_COPY_STREAM = 16384 };
 
 /* n <= PW_MOVE_FIXED bytes, straight line. */
 void pw_move_fixed(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, int64_t n);
@@ -202,8 +203,8 @@ void pw_tiles_close(pw_gen *g, pw_tiles *t);
 /* The two loops of a tiled region; false when leaf or strides do not suit in-register transposition. */
 bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, const pw_row *inner, pw_at at);
 
-/* Is there a copy in this region that gains from stores that bypass the caches? */
-bool pw_region_streams(const pw_shape_region *region);
+/* Is there a copy in this region that may have `least` bytes or more? */
+bool pw_region_copies(const pw_shape_region *region, int64_t least);
 
 /* Declares and builds one function. */
 void pw_function_emit(pw_gen *g, const char *name, bool unpack);

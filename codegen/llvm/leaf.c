@@ -104,10 +104,10 @@ void pw_leaf_emit(pw_gen *g, const pw_leaf *leaf, pw_at at)
         emit_blocks(g, r, at);
 }
 
-bool pw_region_streams(const pw_shape_region *r)
+bool pw_region_copies(const pw_shape_region *r, int64_t least)
 {
     for (int i = 0; i < r->npieces; i++)
-        if (!is_baked(r->pieces[i].bytes) || r->pieces[i].bytes.value >= PW_COPY_STREAM)
+        if (!is_baked(r->pieces[i].bytes) || r->pieces[i].bytes.value >= least)
             return true;
     return r->npieces == 0;
 }

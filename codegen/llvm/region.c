@@ -110,25 +110,36 @@ static void emit_objects(pw_gen *g)
         pw_for_close(g, &f);
 }
 
-/* Packing much more than the caches hold: long copies go past them, with a fence at the end. */
+static bool copies(const pw_gen *g, int64_t least)
+{
+    for (int r = 0; r < g->shape->nregions; r++)
+        if (pw_region_copies(&g->shape->regions[r], least))
+            return true;
+    return false;
+}
+
+static LLVMValueRef moves_at_least(pw_gen *g, LLVMValueRef bytes)
+{
+    LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
+    return LLVMBuildICmp(g->b, LLVMIntSGE, total, bytes, "");
+}
+
+/* Long copies are other ones where both sides together fill the first-level cache. Packing much more than the caches
+ * hold, they go past them, with a fence at the end. */
 static void emit_body(pw_gen *g)
 {
-    bool streams = false;
+    enum { NEAR_HALF = 24 << 10 }; /* half the first-level cache of the CPUs with isa.strings */
+    bool streams = !g->unpack && strcmp(g->job->target->arch, "x86_64") == 0 && copies(g, PW_COPY_STREAM);
+    bool strings = g->isa.strings && copies(g, PW_COPY_STRING);
     pw_if f;
-    for (int r = 0; r < g->shape->nregions; r++)
-        streams |= pw_region_streams(&g->shape->regions[r]);
-    if (g->unpack || !streams || strcmp(g->job->target->arch, "x86_64") != 0) {
-        emit_objects(g);
-        return;
-    }
-    pw_val size = pw_gen_num(g, g->shape->size), limit = pw_gen_num(g, g->shape->stream_bytes);
-    LLVMValueRef total = LLVMBuildMul(g->b, size.v, g->count, "");
-    g->stream = LLVMBuildICmp(g->b, LLVMIntSGE, total, limit.v, "");
+    g->stream = streams ? moves_at_least(g, pw_gen_num(g, g->shape->stream_bytes).v) : NULL;
+    g->string = strings ? moves_at_least(g, pw_gen_k(g, NEAR_HALF)) : NULL;
     emit_objects(g);
+    if (!streams)
+        return;
     pw_if_open(g, &f, g->stream);
     pw_gen_call(g, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     pw_if_close(g, &f);
-    g->stream = NULL;
 }
 
 static void add_attribute(pw_gen *g, unsigned where, const char *name)
