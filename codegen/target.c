@@ -168,6 +168,7 @@ pw_target_isa pw_target_isa_of(const pw_target *target)
     isa.byte_shuffles = cpu->traits & PW_CPU_VBMI;
     isa.copy_bytes = cpu->traits & PW_CPU_WIDE ? 64 : isa.vector_bytes;
     isa.strings = cpu->traits & PW_CPU_STRINGS;
+    isa.eager_stores = cpu->traits & PW_CPU_EAGER;
     isa.gathers = cpu->traits & PW_CPU_GATHERS;
     return isa;
 }

@@ -10,8 +10,10 @@ enum {
     PW_CPU_WIDE = 2,    /* copies long blocks faster by vectors of 64 bytes than by those of 32 */
     PW_CPU_GATHERS = 4, /* gathers words faster than it loads them one by one. AMD's CPUs do not, nor do Intel's before
                          * Sapphire Rapids, whose microcode keeps gathers from telling secrets (Gather Data Sampling) */
-    PW_CPU_STRINGS = 8 /* its string instruction (rep movsb) does not read the lines that it writes whole from the cache
-                        * below, as vector stores do */
+    PW_CPU_STRINGS = 8, /* its string instruction (rep movsb) does not read the lines that it writes whole from the
+                         * cache below, as vector stores do */
+    PW_CPU_EAGER = 16 /* fetches the line of every store that waits: lines that share few sets of the first-level cache
+                       * drive each other out before they are stored to */
 };
 
 /*

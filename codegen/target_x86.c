@@ -12,7 +12,13 @@
 #define INTEL PW_VENDOR_INTEL, 6
 #define AMD(family) PW_VENDOR_AMD, family
 
-enum { VBMI = PW_CPU_VBMI, WIDE = PW_CPU_WIDE, GATHERS = PW_CPU_GATHERS, STRINGS = PW_CPU_STRINGS };
+enum {
+    VBMI = PW_CPU_VBMI,
+    WIDE = PW_CPU_WIDE,
+    GATHERS = PW_CPU_GATHERS,
+    STRINGS = PW_CPU_STRINGS,
+    EAGER = PW_CPU_EAGER
+};
 
 const pw_cpu pw_cpus_x86[] = {
     /* name, level, traits, vendor, family, models */
@@ -47,7 +53,7 @@ const pw_cpu pw_cpus_x86[] = {
     {"znver4", 4, VBMI, AMD(0x19), 0x10, 0x1f},
     {"znver3", 3, 0, AMD(0x19), 0x20, 0x5f},
     {"znver4", 4, VBMI, AMD(0x19), 0x60, 0xaf},
-    {"znver5", 4, VBMI | WIDE | STRINGS, AMD(0x1a), 0x00, 0x7f},
+    {"znver5", 4, VBMI | WIDE | STRINGS | EAGER, AMD(0x1a), 0x00, 0x7f},
     {NULL, 0, 0, 0, 0, 0, 0},
 };
 

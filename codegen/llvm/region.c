@@ -128,12 +128,11 @@ static LLVMValueRef moves_at_least(pw_gen *g, LLVMValueRef bytes)
  * hold, they go past them, with a fence at the end. */
 static void emit_body(pw_gen *g)
 {
-    enum { NEAR_HALF = 24 << 10 }; /* half the first-level cache of the CPUs with isa.strings */
     bool streams = !g->unpack && strcmp(g->job->target->arch, "x86_64") == 0 && copies(g, PW_COPY_STREAM);
     bool strings = g->isa.strings && copies(g, PW_COPY_STRING);
     pw_if f;
     g->stream = streams ? moves_at_least(g, pw_gen_num(g, g->shape->stream_bytes).v) : NULL;
-    g->string = strings ? moves_at_least(g, pw_gen_k(g, NEAR_HALF)) : NULL;
+    g->string = strings ? moves_at_least(g, pw_gen_k(g, PW_NEAR_BYTES / 2)) : NULL;
     emit_objects(g);
     if (!streams)
         return;

@@ -11,7 +11,7 @@
 
 enum { WRITTEN_OUT = 16, GROUP_MOVES = 8, PAGE = 4096, SET_STRIDE = 512, RESIDENT_SPAN = 32768, TWICE_LINES = 1 << 15 };
 enum { LINE = 64, AHEAD_BYTES = 1024, AHEAD_TURNS = 4, AHEAD_LEAST = 256 << 10, AHEAD_GAP = 1024 };
-enum { WORD = 8, WORDS_BYTES = 16, GROUP_WORDS = 4, MANY_PAGES = 2048 };
+enum { WORD = 8, WORDS_BYTES = 16, GROUP_WORDS = 4, MANY_PAGES = 2048, QUEUED = 192 };
 
 pw_at pw_row_offset(pw_gen *g, const pw_row *row, pw_at at, LLVMValueRef i)
 {
@@ -198,39 +198,80 @@ static pw_val singly_over_pages(pw_gen *g, const pw_leaf *leaf, const pw_row *ro
 }
 
 /*
- * Lines a multiple of 512 bytes apart share few sets of the first-level cache. Zen 4 then stores twice as fast when
- * two stores go to each line, even the same one twice. With other strides, when the call stores to more than
- * TWICE_LINES lines, and when its lines stay in the first-level cache (they span RESIDENT_SPAN bytes or less), that is
- * of no use or costs.
+ * Lines a multiple of 512 bytes apart share few sets of the first-level cache. The stores that wait in the processor's
+ * queue have their lines fetched early; where these are more than the sets hold, they drive each other out, and each
+ * is fetched again when its store's turn comes. So each line is stored to several times: then the queue holds fewer
+ * lines. That is of no use where the lines stay in the cache, or are more than TWICE_LINES in a call.
+ *
+ * Where isa.eager_stores says so, the queue is known: QUEUED stores of up to 32 bytes, one of 64 bytes being two. On
+ * other CPUs each line is stored to twice, if blocks are small and less than a page apart; that was found on Zen 4.
  */
-static bool twice_suits(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
+static bool repeats_suit(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
     int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
-    return n > 0 && n <= g->isa.vector_bytes && (n & (n - 1)) == 0 && !row->dst_step.known;
+    bool power = (n & (n - 1)) == 0;
+    if (n == 0 || row->dst_step.known)
+        return false;
+    return g->isa.eager_stores ? power || n % 8 == 0 : power && n <= g->isa.vector_bytes;
 }
 
-/* For steps below a page; above, single stores do. `n`: bytes of a block. */
-static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, int64_t n)
+/* The stores of a block. */
+static int64_t count_stores(int64_t n)
+{
+    int64_t stores = n / 32;
+    for (int64_t rest = n % 32; rest > 0; rest &= rest - 1)
+        stores++;
+    return stores;
+}
+
+static LLVMValueRef is_above(pw_gen *g, LLVMValueRef value, int64_t k)
+{
+    return LLVMBuildICmp(g->b, LLVMIntSGT, value, pw_gen_k(g, k), "");
+}
+
+/* How many pairs of equal stores had each store of a block of `n` bytes better be? *pays: is more than one any use? */
+static pw_val count_pairs(pw_gen *g, LLVMValueRef step, int64_t n, LLVMValueRef *pays)
 {
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-    LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
-    LLVMValueRef no = LLVMConstInt(g->i1, false, false);
-    LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
-    LLVMValueRef span = LLVMBuildMul(g->b, total, distance, "");
-    LLVMValueRef far = LLVMBuildICmp(g->b, LLVMIntSGT, span, pw_gen_k(g, RESIDENT_SPAN * n), "");
-    LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
-    LLVMValueRef shared = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
-    shared = LLVMBuildAnd(g->b, is_within_page(g, step), shared, "");
-    return LLVMBuildAnd(g->b, shared, LLVMBuildAnd(g->b, few, far, ""), "");
+    LLVMValueRef few = LLVMBuildNot(g->b, is_above(g, total, TWICE_LINES * n), "");
+    LLVMValueRef low = LLVMBuildAnd(g->b, step, LLVMBuildNeg(g->b, step, ""), ""), page = pw_gen_k(g, PAGE);
+    if (!g->isa.eager_stores) {
+        LLVMValueRef no = LLVMConstInt(g->i1, false, false);
+        LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
+        LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, distance, ""), RESIDENT_SPAN * n);
+        LLVMValueRef shared = LLVMBuildAnd(g->b, is_within_page(g, step), is_above(g, low, SET_STRIDE - 1), "");
+        *pays = LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, few, far, ""), shared, "");
+        return pw_gen_const(g, 1);
+    }
+    /* Blocks in the queue, QUEUED / (stores * repeats), have to be fewer than the sets hold, PW_NEAR_BYTES / apart. */
+    int64_t held = PW_NEAR_BYTES / QUEUED * count_stores(n);
+    LLVMValueRef apart = pw_gen_call(g, "llvm.umin", &g->i64, 1, (LLVMValueRef[]){low, page}, 2);
+    LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, apart, ""), PW_NEAR_BYTES * n);
+    *pays = LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, few, far, ""), is_above(g, apart, held), "");
+    LLVMValueRef up = LLVMBuildAdd(g->b, apart, pw_gen_k(g, 2 * held - 1), "");
+    return (pw_val){.v = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * held), "")};
 }
 
-static void emit_twice(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
+static void emit_pairs(pw_gen *g, const pw_leaf *leaf, pw_at at, pw_val pairs)
+{
+    LLVMValueRef done = pw_gen_k(g, 0);
+    pw_loop l;
+    g->twice = true;
+    if (!pairs.known)
+        pw_loop_open(g, &l, 1, &done);
+    pw_leaf_emit(g, leaf, at);
+    if (!pairs.known) {
+        done = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 1), "");
+        pw_loop_close(g, &l, &done, LLVMBuildICmp(g->b, LLVMIntSLT, done, pairs.v, ""));
+    }
+    g->twice = false;
+}
+
+static void emit_repeated(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val pairs)
 {
     pw_for f;
     pw_for_open(g, &f, row->count, at.dst, row->dst_step, at.src, row->src_step);
-    g->twice = true;
-    pw_leaf_emit(g, leaf, pw_row_offset(g, row, (pw_at){f.dst, f.src}, f.i));
-    g->twice = false;
+    emit_pairs(g, leaf, pw_row_offset(g, row, (pw_at){f.dst, f.src}, f.i), pairs);
     pw_for_close(g, &f);
 }
 
@@ -430,15 +471,17 @@ static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at
 
 static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
 {
-    bool twice = twice_suits(g, leaf, row);
+    bool repeats = repeats_suit(g, leaf, row);
+    LLVMValueRef pays;
     pw_if f;
-    if (twice) {
-        pw_if_open(g, &f, twice_pays(g, row->dst_step.v, leaf->moves[0].n));
-        emit_twice(g, leaf, row, at);
+    if (repeats) {
+        pw_val pairs = count_pairs(g, row->dst_step.v, leaf->moves[0].n, &pays);
+        pw_if_open(g, &f, pays);
+        emit_repeated(g, leaf, row, at, pairs);
         pw_if_else(g, &f);
     }
     emit_groups(g, leaf, row, at);
-    if (twice)
+    if (repeats)
         pw_if_close(g, &f);
 }
 
