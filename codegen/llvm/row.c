@@ -229,27 +229,38 @@ static LLVMValueRef is_above(pw_gen *g, LLVMValueRef value, int64_t k)
     return LLVMBuildICmp(g->b, LLVMIntSGT, value, pw_gen_k(g, k), "");
 }
 
-/* How many pairs of equal stores had each store of a block of `n` bytes better be? *pays: is more than one any use? */
+/* Does a step below a page, of blocks of `n` bytes, lead to lines that share sets and do not stay there? */
+static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, LLVMValueRef total, int64_t n)
+{
+    LLVMValueRef no = LLVMConstInt(g->i1, false, false);
+    LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
+    LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, distance, ""), RESIDENT_SPAN * n);
+    LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
+    LLVMValueRef shared = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
+    return LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, is_within_page(g, step), shared, ""), far, "");
+}
+
+/*
+ * How many pairs of equal stores had each store of a block of `n` bytes better be? *pays: is more than one any use?
+ * Lines whose step is divided by `apart`, a power of two, have room for PW_NEAR_BYTES / apart blocks, and the queue
+ * holds QUEUED / (stores of a block * repeats): the second has to be less.
+ */
 static pw_val count_pairs(pw_gen *g, LLVMValueRef step, int64_t n, LLVMValueRef *pays)
 {
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-    LLVMValueRef few = LLVMBuildNot(g->b, is_above(g, total, TWICE_LINES * n), "");
-    LLVMValueRef low = LLVMBuildAnd(g->b, step, LLVMBuildNeg(g->b, step, ""), ""), page = pw_gen_k(g, PAGE);
+    LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
     if (!g->isa.eager_stores) {
-        LLVMValueRef no = LLVMConstInt(g->i1, false, false);
-        LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
-        LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, distance, ""), RESIDENT_SPAN * n);
-        LLVMValueRef shared = LLVMBuildAnd(g->b, is_within_page(g, step), is_above(g, low, SET_STRIDE - 1), "");
-        *pays = LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, few, far, ""), shared, "");
+        *pays = LLVMBuildAnd(g->b, few, twice_pays(g, step, total, n), "");
         return pw_gen_const(g, 1);
     }
-    /* Blocks in the queue, QUEUED / (stores * repeats), have to be fewer than the sets hold, PW_NEAR_BYTES / apart. */
-    int64_t held = PW_NEAR_BYTES / QUEUED * count_stores(n);
-    LLVMValueRef apart = pw_gen_call(g, "llvm.umin", &g->i64, 1, (LLVMValueRef[]){low, page}, 2);
+    int64_t once = PW_NEAR_BYTES / QUEUED * count_stores(n); /* with `apart` so large, one store each is enough */
+    LLVMValueRef low = LLVMBuildAnd(g->b, step, LLVMBuildNeg(g->b, step, ""), "");
+    LLVMValueRef apart = pw_gen_call(g, "llvm.umin", &g->i64, 1, (LLVMValueRef[]){low, pw_gen_k(g, PAGE)}, 2);
     LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, apart, ""), PW_NEAR_BYTES * n);
-    *pays = LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, few, far, ""), is_above(g, apart, held), "");
-    LLVMValueRef up = LLVMBuildAdd(g->b, apart, pw_gen_k(g, 2 * held - 1), "");
-    return (pw_val){.v = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * held), "")};
+    LLVMValueRef crowded = LLVMBuildAnd(g->b, far, is_above(g, apart, once), "");
+    LLVMValueRef up = LLVMBuildAdd(g->b, apart, pw_gen_k(g, 2 * once - 1), "");
+    *pays = LLVMBuildAnd(g->b, few, crowded, "");
+    return (pw_val){.v = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * once), "")};
 }
 
 static void emit_pairs(pw_gen *g, const pw_leaf *leaf, pw_at at, pw_val pairs)

@@ -124,8 +124,10 @@ static void isa(void **state)
     assert_true(pw_target_isa_of(&t).byte_shuffles);
     assert_int_equal(pw_target_isa_of(&t).copy_bytes, 32);
     assert_false(pw_target_isa_of(&t).gathers);
+    assert_false(pw_target_isa_of(&t).strings || pw_target_isa_of(&t).eager_stores);
     assert_int_equal(pw_target_parse("x86_64", "znver5", &t, NULL), PW_OK);
     assert_int_equal(pw_target_isa_of(&t).copy_bytes, 64);
+    assert_true(pw_target_isa_of(&t).strings && pw_target_isa_of(&t).eager_stores);
     assert_false(pw_target_isa_of(&t).gathers);
     assert_int_equal(pw_target_parse("x86_64", "icelake-server", &t, NULL), PW_OK);
     assert_int_equal(pw_target_isa_of(&t).copy_bytes, 64);
@@ -134,6 +136,7 @@ static void isa(void **state)
     assert_int_equal(pw_target_isa_of(&t).vector_bytes, 32);
     assert_int_equal(pw_target_isa_of(&t).copy_bytes, 64);
     assert_true(pw_target_isa_of(&t).gathers);
+    assert_false(pw_target_isa_of(&t).strings || pw_target_isa_of(&t).eager_stores);
     assert_int_equal(pw_target_parse("aarch64", "neoverse-v1", &t, NULL), PW_OK);
     assert_int_equal(pw_target_isa_of(&t).vector_bytes, 16);
 }

@@ -106,6 +106,21 @@ static void calls_nothing(void **state)
         }
 }
 
+/* A Zen 5 copies long blocks by the string instruction, other CPUs by vectors. */
+static void strings(void **state)
+{
+    static const char *const cpus[] = {"znver5", "znver4", "emeraldrapids"};
+    (void)state;
+    for (int n = 200; n <= 2000000; n *= 100)
+        for (int i = 0; i < 3; i++) {
+            pw_target target;
+            assert_int_equal(pw_target_parse("x86_64", cpus[i], &target, NULL), PW_OK);
+            pw_blob blob = emit_blocks(n, &target, PW_EMIT_ASM);
+            assert_true(!strstr(blob.data, "movsb") == (n == 200 || i > 0));
+            pw_blob_free(&blob);
+        }
+}
+
 static void check_elf(const char *triple, const char *cpu, pw_emit kind, int type, int machine)
 {
     pw_target target;
@@ -309,6 +324,7 @@ int main(void)
         cmocka_unit_test(version),
         cmocka_unit_test(texts),
         cmocka_unit_test(calls_nothing),
+        cmocka_unit_test(strings),
         cmocka_unit_test(other_targets),
         cmocka_unit_test(several_kernels),
         cmocka_unit_test(embedding_needs_the_nest),

@@ -86,6 +86,20 @@ static void fixed_types(void **state)
         check_text(*state, types[i]);
 }
 
+/* Code for another CPU of x86-64, which runs on each CPU that shuffles bytes: what LLVM takes beyond that is of no use
+ * to kernels. */
+static void check_for(kernels *k, const char *cpu, const char *text)
+{
+    pw_arena *arena = pw_arena_create();
+    pw_type type;
+    pw_target target;
+    parse(text, arena, &type);
+    assert_int_equal(pw_target_parse("x86_64", cpu, &target, NULL), PW_OK);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        check_kernel(k, &type, counts[i], &target, 17, text);
+    pw_arena_destroy(arena);
+}
+
 static void vectors(void **state)
 {
     static const int strides[] = {1, 3, 4, 8, 24, 100, 1000, 5000};
@@ -108,7 +122,7 @@ static void small_strides(void **state)
 }
 
 /* Lines that share few sets of a cache are stored to twice, if they are more than the cache holds; and strides beside
- * those. */
+ * those. For a Zen 5 longer blocks are stored repeatedly, too, and more often. */
 static void set_strides(void **state)
 {
     static const int strides[] = {512, 520, 1024, -1536, 3584, 4096, -4608};
@@ -116,6 +130,13 @@ static void set_strides(void **state)
         for (size_t i = 0; i < sizeof strides / sizeof *strides; i++)
             check_format(*state, "type(lb 0, extent %d) { stream 21 stride %d { bytes %d align 1 } }",
                          21 * abs(strides[i]), strides[i], word);
+    for (int i = 0; i < 6 && pw_target_isa_of(pw_target_host()).byte_shuffles; i++) {
+        static const int blocks[] = {1, 8, 24, 64, 72, 256}, far[] = {512, 2048, -4096, -1024, 8192, 4096};
+        char text[128];
+        snprintf(text, sizeof text, "type(lb 0, extent %d) { stream 101 stride %d { bytes %d align 1 } }",
+                 101 * abs(far[i]), far[i], blocks[i]);
+        check_for(*state, "znver5", text);
+    }
 }
 
 /* Words on more pages than a TLB holds, if the call moves several objects. */
@@ -133,6 +154,23 @@ static void long_blocks(void **state)
                                   319, 320, 321, 1000, 2047, 2048, 5000, 16383, 16384, 16448, 40000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         check_format(*state, "type(lb 0, extent 300001) { stream 7 stride 42001 { bytes %d align 1 } }", lengths[i]);
+}
+
+/* The calls of a Zen 5 that move more than half its first-level cache copy blocks from 3072 bytes on by one
+ * instruction. */
+static void string_copies(void **state)
+{
+    static const char *const types[] = {
+        "type(lb 0, extent 40000) { stream 9 stride 4099 { bytes 3072 align 1 } }",
+        "type(lb 0, extent 40000) { stream 9 stride 4099 { bytes 3071 align 1 } }",
+        "type(lb 0, extent 50000) { seq { @7 bytes 24577 align 1 @30000 bytes 300 align 1 } }",
+        "type(lb 0, extent 70000) { blocks [0:3072, 5000:100, 9000:9001, 20000:3071, 30000:15000] }",
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        check_text(*state, types[i]);
+        if (pw_target_isa_of(pw_target_host()).byte_shuffles)
+            check_for(*state, "znver5", types[i]);
+    }
 }
 
 static void transposes(void **state)
@@ -154,19 +192,6 @@ static void transposes(void **state)
                "type(lb 0, extent 172032) { stream 41 stride 8 { stream 42 stride 4096 { bytes 8 align 8 } } }");
 }
 
-/* For a CPU whose code gathers words: what it has for lists of words runs on each CPU that shuffles bytes. */
-static void check_gathers(kernels *k, const char *text)
-{
-    pw_arena *arena = pw_arena_create();
-    pw_type type;
-    pw_target target;
-    parse(text, arena, &type);
-    assert_int_equal(pw_target_parse("x86_64", "sapphirerapids", &target, NULL), PW_OK);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        check_kernel(k, &type, counts[i], &target, 17, text);
-    pw_arena_destroy(arena);
-}
-
 /* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
 static void lists(void **state)
 {
@@ -182,7 +207,7 @@ static void lists(void **state)
             snprintf(text + at, sizeof text - at, "] { bytes %d align 1 } }", widths[w]);
             check_text(*state, text);
             if (gathers && (widths[w] == 4 || widths[w] == 8))
-                check_gathers(*state, text);
+                check_for(*state, "sapphirerapids", text);
         }
 }
 
@@ -205,10 +230,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_types),      cmocka_unit_test(vectors),
-        cmocka_unit_test(small_strides),    cmocka_unit_test(set_strides),
-        cmocka_unit_test(words_over_pages), cmocka_unit_test(long_blocks),
-        cmocka_unit_test(transposes),       cmocka_unit_test(lists),
+        cmocka_unit_test(fixed_types),   cmocka_unit_test(vectors),          cmocka_unit_test(small_strides),
+        cmocka_unit_test(set_strides),   cmocka_unit_test(words_over_pages), cmocka_unit_test(long_blocks),
+        cmocka_unit_test(string_copies), cmocka_unit_test(transposes),       cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
