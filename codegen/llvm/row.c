@@ -243,10 +243,12 @@ static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, LLVMValueRef total,
 /*
  * How many pairs of equal stores had each store of a block of `n` bytes better be? *pays: is more than one any use?
  * Lines whose step is divided by `apart`, a power of two, have room for PW_NEAR_BYTES / apart blocks, and the queue
- * holds QUEUED / (stores of a block * repeats): the second has to be less.
+ * holds QUEUED / (stores of a block * repeats): the second has to be less. A row that has room alone is stored to twice
+ * at most: those around it may lead to other sets.
  */
-static pw_val count_pairs(pw_gen *g, LLVMValueRef step, int64_t n, LLVMValueRef *pays)
+static pw_val count_pairs(pw_gen *g, const pw_row *row, int64_t n, LLVMValueRef *pays)
 {
+    LLVMValueRef step = row->dst_step.v;
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
     LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
     if (!g->isa.eager_stores) {
@@ -256,11 +258,14 @@ static pw_val count_pairs(pw_gen *g, LLVMValueRef step, int64_t n, LLVMValueRef 
     int64_t once = PW_NEAR_BYTES / QUEUED * count_stores(n); /* with `apart` so large, one store each is enough */
     LLVMValueRef low = LLVMBuildAnd(g->b, step, LLVMBuildNeg(g->b, step, ""), "");
     LLVMValueRef apart = pw_gen_call(g, "llvm.umin", &g->i64, 1, (LLVMValueRef[]){low, pw_gen_k(g, PAGE)}, 2);
-    LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, apart, ""), PW_NEAR_BYTES * n);
+    LLVMValueRef alone = is_above(g, LLVMBuildMul(g->b, row->count.v, apart, ""), PW_NEAR_BYTES);
+    LLVMValueRef all = is_above(g, LLVMBuildMul(g->b, total, apart, ""), PW_NEAR_BYTES * n);
+    LLVMValueRef far = n <= g->isa.vector_bytes ? all : alone;
     LLVMValueRef crowded = LLVMBuildAnd(g->b, far, is_above(g, apart, once), "");
     LLVMValueRef up = LLVMBuildAdd(g->b, apart, pw_gen_k(g, 2 * once - 1), "");
+    LLVMValueRef pairs = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * once), "");
     *pays = LLVMBuildAnd(g->b, few, crowded, "");
-    return (pw_val){.v = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * once), "")};
+    return (pw_val){.v = LLVMBuildSelect(g->b, alone, pairs, pw_gen_k(g, 1), "")};
 }
 
 static void emit_pairs(pw_gen *g, const pw_leaf *leaf, pw_at at, pw_val pairs)
@@ -486,7 +491,7 @@ static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_a
     LLVMValueRef pays;
     pw_if f;
     if (repeats) {
-        pw_val pairs = count_pairs(g, row->dst_step.v, leaf->moves[0].n, &pays);
+        pw_val pairs = count_pairs(g, row, leaf->moves[0].n, &pays);
         pw_if_open(g, &f, pays);
         emit_repeated(g, leaf, row, at, pairs);
         pw_if_else(g, &f);
