@@ -487,7 +487,7 @@ def wrapper(f):
         straight = f"pw_gate_is_inert() || {straight}"
     elif call.kind:
         straight = f"({straight}) || pw_gate_is_inert()"
-    text += f"PW_EXPORT int {f.symbol}({exported(f)})\n{asking_body(f, straight, 'asked' if first else 'gated')}\n"
+    text += f"PW_EXPORT int {f.symbol}({exported(f, bool(first))})\n{asking_body(f, straight, 'asked' if first else 'gated')}\n"
     return guarded(f.since, text, f.large)
 
 
@@ -519,9 +519,13 @@ def packing_at_once(f):
 """
 
 
-def exported(f):
-    """The parameters as mpi.h declares them: not every mpi.h has lists of requests const."""
-    return f.params().replace("const MPI_Request *", "PW_MPI_CONST_REQUESTS MPI_Request *")
+def exported(f, stays=False):
+    """The parameters as mpi.h declares them: not every mpi.h has lists of requests const. `stays`: those beyond the sixth, which
+    the program has passed on the stack, are to stay there for the next function."""
+    declared = [p.declare(f.large) for p in f.call.params]
+    if stays:
+        declared[6:] = [re.sub(r"(\w+)$", r"PW_STACKED \1", p) for p in declared[6:]]
+    return (", ".join(declared) or "void").replace("const MPI_Request *", "PW_MPI_CONST_REQUESTS MPI_Request *")
 
 
 def light_wrapper(f):
@@ -662,7 +666,9 @@ def wrappers_source(calls):
            "/* These, which are most of the code, are compiled to be short, and lie apart from the ways of native calls. */\n"
            "#define PW_SHORT __attribute__((cold))\n"
            "/* So that the way of native calls needs no frame. */\n"
-           "#define PW_APART PW_SHORT __attribute__((noinline))\n\n"]
+           "#define PW_APART PW_SHORT __attribute__((noinline))\n"
+           "/* Otherwise such a parameter is read into a register and written back, and a further register must be saved for that. */\n"
+           "#ifdef __x86_64__\n#define PW_STACKED volatile\n#else\n#define PW_STACKED\n#endif\n\n"]
     out += [wrapper(f) for c in calls if c.action in ("hook", "settle", "miss") for f in c.forms()]
     out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
     return "".join(out) + fortran_commits()
