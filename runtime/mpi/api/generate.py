@@ -634,7 +634,7 @@ static void commit_for_fortran(const char *name, MPI_Fint *type, MPI_Fint *error
     MPI_Datatype datatype;
     int rc;
 
-    if (pw_gate_enter()) /* this may be the first call, which makes the MPI visible */
+    if (!pw_gate_is_open() && pw_gate_enter()) /* this may be the first call, which makes the MPI visible */
         pw_gate_leave();
     if (pw_gate_is_inert()) {
         leave_to_bindings(name, type, error, caller);
