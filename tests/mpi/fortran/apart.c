@@ -1,6 +1,7 @@
 /*
- * A program without an MPI of its own, which loads Fortran code that has one, so that the first call of MPI that a
- * preloaded library sees is Fortran's MPI_Type_commit.
+ * A program without an MPI of its own, which loads Fortran code that has one. So a preloaded library finds no MPI when
+ * it is loaded. The bindings call most of MPI, MPI_Init for one, past such a library; what it sees first are the calls
+ * of run_checks for which it has a function of the bindings' name, such as Fortran's MPI_Type_commit.
  *
  * usage: apart <the library with bindings.F90>
  */
