@@ -272,10 +272,10 @@ static bool find_window(pw_site *s, int64_t round)
     return false;
 }
 
-static bool takes_part(const pw_round *r, const pw_site *s)
+static bool is_among(pw_site *const *list, int n, const pw_site *s)
 {
-    for (int i = 0; i < r->n; i++)
-        if (r->sites[i] == s)
+    for (int i = 0; i < n; i++)
+        if (list[i] == s)
             return true;
     return false;
 }
@@ -283,10 +283,7 @@ static bool takes_part(const pw_round *r, const pw_site *s)
 /* Lets the site that leads know one that takes part in its rounds, and what that one can. */
 static void meet(pw_site *lead, pw_site *s)
 {
-    for (int i = 0; i < lead->nwith; i++)
-        if (lead->with[i] == s)
-            return;
-    if (lead == s || lead->nwith == PW_ROUND_SITES)
+    if (lead == s || lead->nwith == PW_ROUND_SITES || is_among(lead->with, lead->nwith, s))
         return;
     lead->with[lead->nwith++] = s;
     lead->trial.differs |= way_of(s, lead->trial.own) != s->way[PW_TRIAL_USUAL];
@@ -299,7 +296,7 @@ static int take_part(pw_site *s, pw_round *r)
 {
     r->count++;
     s->own_uses++;
-    if (!takes_part(r, s)) {
+    if (!is_among(r->sites, r->n, s)) {
         if (r->n == PW_ROUND_SITES)
             return atomic_load_explicit(&s->chosen, memory_order_relaxed);
         r->sites[r->n++] = s;

@@ -127,18 +127,6 @@ void pw_round_spoil(pw_round *r);
  */
 int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *now, pw_round *flight, pw_site **record);
 
-/*
- * For callers that have remembered a site and count no uses of its ways. Returns whether the site takes `way` in its
- * next `rounds` uses, without being asked by pw_site_take.
- */
-PW_INLINE bool pw_site_keeps(const pw_site *s, int way, int64_t rounds)
-{
-    return atomic_load_explicit(&s->until, memory_order_relaxed) -
-                   atomic_load_explicit(&s->rounds, memory_order_relaxed) >=
-               rounds &&
-           atomic_load_explicit(&s->chosen, memory_order_relaxed) == way;
-}
-
 /* Whether a site is asked by pw_site_take in its next use, whatever way it takes. */
 static inline bool pw_site_is_due(const pw_site *s)
 {
@@ -146,21 +134,19 @@ static inline bool pw_site_is_due(const pw_site *s)
            atomic_load_explicit(&s->until, memory_order_relaxed);
 }
 
-/* Counts such uses. Several threads may lose some. */
-PW_INLINE void pw_site_passes(pw_site *s, int64_t rounds)
+/* For callers that have remembered a site and count no uses of its ways. Counts so many uses, and returns true, if the
+ * site takes `way` in all of them without being asked by pw_site_take. Several threads may lose some. Below 0: takes
+ * uses back that were counted so. */
+PW_INLINE bool pw_site_again(pw_site *s, int way, int64_t uses)
 {
-    atomic_store_explicit(&s->rounds, atomic_load_explicit(&s->rounds, memory_order_relaxed) + rounds,
-                          memory_order_relaxed);
-}
+    int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
 
-/* Counts one use, and returns true, if the site takes `way` in it. */
-PW_INLINE bool pw_site_again(pw_site *s, int way)
-{
-    bool keeps = pw_site_keeps(s, way, 1);
-
-    if (keeps)
-        pw_site_passes(s, 1);
-    return keeps;
+    if (__builtin_expect(atomic_load_explicit(&s->until, memory_order_relaxed) - rounds < uses ||
+                             atomic_load_explicit(&s->chosen, memory_order_relaxed) != way,
+                         0))
+        return false;
+    atomic_store_explicit(&s->rounds, rounds + uses, memory_order_relaxed);
+    return true;
 }
 
 /* Lets every site ask for its costs in its next use, since another way is forced from now on. */

@@ -171,13 +171,6 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
     return (v->turns[slot] == 0 || keeps_up(v, slot)) && loss_of(t, v, slot) <= left_of_budget(t, v);
 }
 
-static bool is_short(const pw_trial *t, const view *v)
-{
-    float usual = v->time[PW_TRIAL_USUAL];
-
-    return t->windows == 0 && usual > 0 && usual < short_ns;
-}
-
 /* Returns what a step takes that nobody has come to. */
 static int next(const pw_trial *t, int step)
 {
@@ -188,7 +181,8 @@ static int next(const pw_trial *t, int step)
         return 1 + PW_TRIAL_USUAL;
     if (before >= LAST)
         return OVER;
-    if (step == 1 && is_short(t, &v)) /* no other slot has a time that might still come in */
+    /* In the first window's second step no other slot has a time that might still come in. */
+    if (step == 1 && t->windows == 0 && v.time[PW_TRIAL_USUAL] > 0 && v.time[PW_TRIAL_USUAL] < short_ns)
         return OVER;
     /* The safe slot comes first, since the first one may use the budget up. */
     for (int i = 1; i <= t->n; i++) {

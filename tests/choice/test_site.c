@@ -108,10 +108,10 @@ static void a_forced_way_is_kept(void **state)
     (void)state;
     for (int i = 0; i < 9; i++)
         assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 1);
-    assert_true(pw_site_again(s, 1));
+    assert_true(pw_site_again(s, 1, 1));
     q = question(&m, 2, false);
     pw_site_ask_all();
-    assert_false(pw_site_again(s, 1));
+    assert_false(pw_site_again(s, 1, 1));
     assert_int_equal(pw_site_take(&k, &q, NULL, NULL, &s), 2);
 }
 
@@ -141,13 +141,14 @@ static void who_remembers_must_ask_again(void **state)
 
     (void)state;
     pw_site_take(&k, &q, NULL, NULL, &s);
-    assert_false(pw_site_again(s, 1));
+    assert_false(pw_site_again(s, 1, 1));
     for (int i = 0; i < 6; i++)
-        assert_true(pw_site_again(s, 0));
-    assert_true(pw_site_keeps(s, 0, 1));
-    assert_false(pw_site_keeps(s, 0, 2));
-    pw_site_passes(s, 1);
-    assert_false(pw_site_again(s, 0));
+        assert_true(pw_site_again(s, 0, 1));
+    assert_false(pw_site_again(s, 0, 2));
+    assert_true(pw_site_again(s, 0, 1));
+    assert_true(pw_site_again(s, 0, -1));
+    assert_true(pw_site_again(s, 0, 1));
+    assert_false(pw_site_again(s, 0, 1));
     assert_int_equal(s->rounds, 8);
 }
 
@@ -227,10 +228,13 @@ static void a_trial_outlasts_questions(void **state)
         pw_round now = {.n = 0};
 
         pw_site_ask_all();
-        assert_false(pw_site_again(s, 2));
+        assert_false(pw_site_again(s, 2, 1));
         assert_int_equal(pw_site_take(&k, &q, &now, NULL, &s), 2);
         assert_null(now.lead);
-        assert_true(pw_site_is_due(s) || pw_site_keeps(s, 2, 1));
+        if (!pw_site_is_due(s)) {
+            assert_true(pw_site_again(s, 2, 1));
+            assert_true(pw_site_again(s, 2, -1));
+        }
     }
     assert_int_equal(s->trial.windows, 1);
 }

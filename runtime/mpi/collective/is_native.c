@@ -136,12 +136,15 @@ static bool note_use(settled_call *call, pw_site *site)
 /* Counts the uses of a call that is left to MPI again. False: one of its sites must be asked. */
 static bool is_again(const settled_call *call)
 {
-    for (int i = 0; i < call->n; i++)
-        if (!pw_site_keeps(call->of[i].site, pw_way_left, call->of[i].uses))
-            return false;
-    for (int i = 0; i < call->n; i++)
-        pw_site_passes(call->of[i].site, call->of[i].uses);
-    return true;
+    int i = 0;
+
+    while (i < call->n && pw_site_again(call->of[i].site, pw_way_left, call->of[i].uses))
+        i++;
+    if (i == call->n)
+        return true;
+    while (i-- > 0)
+        pw_site_again(call->of[i].site, pw_way_left, -call->of[i].uses);
+    return false;
 }
 
 /* With constants for how wide the arrays are. A block's part does not wait for that of the one before. */
@@ -257,7 +260,7 @@ static bool are_long(pw_call_kind kind, sides s, int out, int in, int64_t least,
     pw_site *site = receives ? atomic_load(&to->choices.to_oneself[kind][1]) : sent;
 
     return (sends || receives) && !(site && (!sends || site == sent) && bytes >= site->least && bytes <= site->most &&
-                                    pw_site_again(site, pw_way_left) && note_use(call, site));
+                                    pw_site_again(site, pw_way_left, 1) && note_use(call, site));
 }
 
 /* Returns whether a block that this process sends to itself may be copied without MPI (runtime/mpi/collective/self.h),

@@ -102,13 +102,13 @@ bool pw_starts_are_left(int n, const MPI_Request *requests)
     if (pw_gate_judged || !requests)
         return false;
     while (i < n && (at = start_of(&requests[i]))->key == pw_request_key(requests[i]) && at->epoch == epoch &&
-           (!at->by || pw_site_again(at->by, pw_way_left)))
+           (!at->by || pw_site_again(at->by, pw_way_left, 1)))
         i++;
     if (i >= n)
         return true;
     while (i-- > 0)
         if ((at = start_of(&requests[i]))->by)
-            pw_site_passes(at->by, -1);
+            pw_site_again(at->by, pw_way_left, -1);
     return false;
 }
 

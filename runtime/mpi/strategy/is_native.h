@@ -29,7 +29,7 @@ PW_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, pw_r
     pw_site *d =
         atomic_load_explicit(&entry->choices.native[kind][pw_native_slot(cost_bytes, role)], memory_order_acquire);
 
-    return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left) ? d : NULL;
+    return d && cost_bytes >= d->least && cost_bytes <= d->most && pw_site_again(d, pw_way_left, 1) ? d : NULL;
 }
 
 /* Returns whether an argument of a call between two processes, to or from `peer`, is certain to be left to MPI. The
@@ -62,7 +62,7 @@ PW_INLINE bool pw_is_recalled(pw_recall *table, uint64_t key, const void *buf, M
 {
     const pw_recall *at = pw_recall_find(table, key, buf, count);
 
-    return at && (!at->by || pw_site_again(at->by, pw_way_left));
+    return at && (!at->by || pw_site_again(at->by, pw_way_left, 1));
 }
 
 /* Does what pw_is_native does for messages that are remembered. A no means that pw_is_native must be asked. */

@@ -271,7 +271,7 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
     *way = atomic_load_explicit(&s->chosen, memory_order_relaxed);
     set = pw_message_conditions(m);
     return *way != pw_way_left && !(set & PW_IF_SHOWN) && pw_way_certain(set, 0, pw_strategy_is_forced()) < 0 &&
-                   pw_way_can(*way, set) && pw_site_again(s, *way)
+                   pw_way_can(*way, set) && pw_site_again(s, *way, 1)
                ? s
                : NULL;
 }
@@ -279,7 +279,7 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
 bool pw_staging_again(const pw_staging *s)
 {
     return s->site && !pw_gate_judged && !chosen_by.counted &&
-           pw_site_again(s->site, s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left);
+           pw_site_again(s->site, s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left, 1);
 }
 
 bool pw_message_is_left(const pw_message *m)
@@ -378,7 +378,7 @@ pw_again pw_message_joins_again(pw_site *site)
 
     if (in_window && site->has_trial)
         return pw_judge_take(&site->key, &known, &same) == joined ? PW_AGAIN_JOINED : PW_AGAIN_LEFT;
-    return !in_window && pw_site_again(site, joined) ? PW_AGAIN_JOINED : PW_AGAIN_UNKNOWN;
+    return !in_window && pw_site_again(site, joined, 1) ? PW_AGAIN_JOINED : PW_AGAIN_UNKNOWN;
 }
 
 void pw_message_count_joined(const pw_message *from, const pw_message *to)
