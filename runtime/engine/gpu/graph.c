@@ -1,7 +1,8 @@
 /*
- * Graphs of a lane, a few slots chosen by the kernel function. A function gets a graph at its second launch, if its
- * slots are not held by functions that are in use. A launch under way keeps the parameters that it was started with,
- * so a graph can be set again at once; one that has them already is not.
+ * Graphs of a lane, a few slots chosen by what a graph is for: parameters that come back, as those of a buffer that is
+ * packed again and again, or else a kernel function. It gets a graph at its second launch, if its slots are not held by
+ * others that are in use. A launch under way keeps the parameters that it was started with, so a graph can be set again
+ * at once; one that has them already is not.
  */
 #include "runtime/engine/gpu/graph.h"
 
@@ -74,26 +75,31 @@ static pw_status set(pw_gpu_graph *g, const pw_cu_kernel_node *node, const pw_gp
     return status;
 }
 
-static unsigned home_of(const void *function)
+/* Returns a number for a function, and for its parameters, if there are any. That two may have the same one does no
+ * harm, since parameters are compared before a launch. */
+static uint64_t key_of(const void *function, const uint64_t *params, size_t words)
 {
     const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t key = (uint64_t)(uintptr_t)function * golden;
 
-    return (unsigned)((uint64_t)(uintptr_t)function * golden >> 32) % PW_GPU_GRAPHS;
+    for (size_t i = 0; i < words; i++)
+        key = (key ^ key >> 29 ^ params[i]) * golden;
+    return key;
 }
 
 /*
- * Returns the graph of a function, which may not be made yet, or be set up for the function that had the slot before.
- * NULL: this is the function's first launch, which may be its only one, or functions in use have all of its slots.
+ * Returns the graph of a key, which may not be made yet, or be set up for what had the slot before. NULL: this is the
+ * key's first launch, which may be its only one, or keys in use have all of its slots.
  */
-static pw_gpu_graph *find(pw_gpu_lane *lane, void *function)
+static pw_gpu_graph *find(pw_gpu_lane *lane, void *function, uint64_t key)
 {
-    unsigned home = home_of(function);
+    unsigned home = (unsigned)(key >> 32) % PW_GPU_GRAPHS;
     pw_gpu_graph *slot = NULL;
 
     for (unsigned i = 0; i < SLOTS; i++) {
         pw_gpu_graph *g = &lane->graphs[(home + i) % PW_GPU_GRAPHS];
 
-        if (g->function == function) {
+        if (g->function == function && g->key == key) {
             g->credit += g->credit < MOST_CREDIT;
             return g;
         }
@@ -104,6 +110,7 @@ static pw_gpu_graph *find(pw_gpu_lane *lane, void *function)
         slot = &lane->graphs[home];
     if (slot) {
         slot->function = function;
+        slot->key = key;
         slot->credit = 0;
         slot->grid = 0;
     }
@@ -112,7 +119,9 @@ static pw_gpu_graph *find(pw_gpu_lane *lane, void *function)
 
 bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch *launch)
 {
+    enum { MOST_WORDS = 64 };
     void *params = lane->params;
+    size_t words = launch->param_bytes / sizeof(uint64_t);
     const pw_cu_kernel_node node = {
         .function = function, .grid = {launch->grid, 1, 1}, .block = {launch->block, 1, 1}, .params = &params};
     pw_gpu *gpu = lane->gpu;
@@ -121,7 +130,9 @@ bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch 
 
     if (!is_known() || atomic_load_explicit(&gpu->graphless, memory_order_relaxed))
         return false;
-    g = find(lane, function);
+    g = find(lane, function, key_of(function, params, words < MOST_WORDS ? words : MOST_WORDS));
+    if (!g)
+        g = find(lane, function, key_of(function, params, 0));
     if (!g)
         return false;
     status = set(g, &node, launch, params);

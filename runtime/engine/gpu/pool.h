@@ -49,6 +49,7 @@ enum { PW_GPU_PARAM_WORDS = 4096, PW_GPU_WORK_BYTES = 192, PW_GPU_GRAPHS = 256 }
 /* A CUDA graph of one kernel node (graph.h). */
 typedef struct pw_gpu_graph {
     void *function;            /* NULL: the slot is free */
+    uint64_t key;              /* of the function, and of the parameters that it is for (graph.c) */
     void *graph, *node, *exec; /* NULL: not made yet */
     unsigned grid;             /* to which it is set, with the parameters; 0: these are not known */
     void *params;

@@ -314,33 +314,36 @@ static void check_completion(void)
     gpu_memory_free(&packed);
 }
 
-/* A kernel of many regions, which has many parameters, is no graph (codegen/nvrtc/start.h). A launch that is as the one
- * before sets no parameters of its graph, one to another place does. */
+/* A kernel of many regions, which has many parameters, is no graph (codegen/nvrtc/start.h). Launches to two places by
+ * turns find a graph for each, which is not set again; one to a third place sets that of the function. */
 static void check_parameters(void)
 {
+    enum { TURNS = 6, PLACES = 3 };
     static const struct {
         int regions, graphs;
     } rows[] = {{6, 1}, {16, 0}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int size, position = 0;
+        int size, position;
         MPI_Aint span;
         MPI_Datatype regions = regions_make(rows[i].regions, &span);
         gpu_memory user = gpu_memory_make(GPU_DEVICE, (size_t)span);
         gpu_memory packed;
-        long graphs = 0, plain = 0, sets[4];
+        long graphs = 0, plain = 0, sets[TURNS + 1], made[TURNS + 1];
 
         MPI_Type_size(regions, &size);
-        packed = gpu_memory_make(GPU_DEVICE, 2 * (size_t)size);
-        for (int round = 0; round < 4; round++) { /* the first launch of a function uses no graph either */
+        packed = gpu_memory_make(GPU_DEVICE, PLACES * (size_t)size);
+        for (int turn = 0; turn <= TURNS; turn++) { /* the first launch of a function uses no graph either */
             graphs = gpu_calls("cuGraphLaunch");
             plain = gpu_calls("cuLaunchKernel");
-            sets[round] = gpu_calls("cuGraphExecKernelNodeSetParams");
-            position = round == 3 ? size : 0;
-            MPI_Pack(user.at, 1, regions, packed.at, 2 * size, &position, MPI_COMM_SELF);
+            sets[turn] = gpu_calls("cuGraphExecKernelNodeSetParams");
+            made[turn] = gpu_calls("cuGraphInstantiateWithFlags");
+            position = (turn < TURNS ? turn % 2 : 2) * size;
+            MPI_Pack(user.at, 1, regions, packed.at, PLACES * size, &position, MPI_COMM_SELF);
         }
-        CHECK(sets[3] == sets[2], "%d regions: the graph is set to what it has", rows[i].regions);
-        CHECK(gpu_calls("cuGraphExecKernelNodeSetParams") - sets[3] == rows[i].graphs, "%d regions: it is not set",
+        CHECK(sets[TURNS] == sets[TURNS - 2] && made[TURNS] == made[TURNS - 2],
+              "%d regions: a graph is set to what another one has", rows[i].regions);
+        CHECK(gpu_calls("cuGraphExecKernelNodeSetParams") - sets[TURNS] == rows[i].graphs, "%d regions: it is not set",
               rows[i].regions);
         graphs = gpu_calls("cuGraphLaunch") - graphs;
         plain = gpu_calls("cuLaunchKernel") - plain;
