@@ -265,6 +265,16 @@ void pw_direct_begin(int number, const pw_direct_message *message)
         pw_direct_offer(offer, &m->objects, m->exported, &s->text);
 }
 
+bool pw_direct_again(int number, int64_t bytes)
+{
+    stand_in *s = &direct.many[number];
+
+    pw_direct_end(number);
+    PW_HOLD(&direct.lock);
+    s->proven = is_proven(channel_of(s->channel), bytes);
+    return may(channel_of(s->channel), bytes);
+}
+
 void pw_direct_give(int number)
 {
     pw_direct_end(number);

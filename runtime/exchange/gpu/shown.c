@@ -43,6 +43,7 @@ static bool find(const pw_buffer *buffer, pw_segment_exported *out)
 
 bool pw_gpu_show(int number, const pw_buffer *buffer)
 {
+    pw_gpu_give(table[number].buffer.place.gpu, table[number].packed);
     table[number] = (shown){.buffer = pw_view_plain(*buffer)};
     return find(buffer, &table[number].exported);
 }

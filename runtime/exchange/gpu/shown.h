@@ -29,8 +29,8 @@ bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer);
  * or something failed. */
 bool pw_gpu_offer_again(pw_segment_offer *o, const pw_buffer *buffer);
 
-/* Prepares to show the buffer by a stand-in, which must have been taken. False: the buffer does not lie in one
- * allocation that the driver opens to other processes. */
+/* Prepares to show the buffer by a stand-in, which must have been taken, and have no message. False: the buffer does
+ * not lie in one allocation that the driver opens to other processes. */
 bool pw_gpu_show(int number, const pw_buffer *buffer);
 /* Lets the stand-in stand for the buffer's objects. To be called once. */
 pw_status pw_gpu_show_begin(int number);

@@ -286,7 +286,7 @@ static bool choose(pw_pending *p)
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
     p->left = NULL;
-    if (p->comm != MPI_COMM_NULL && !s->single && pw_staging_again(s)) {
+    if (p->comm != MPI_COMM_NULL && pw_staging_again(s)) {
         p->left = pw_staging_is_open(s) ? NULL : s->site;
         return !p->left;
     }

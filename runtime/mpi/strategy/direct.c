@@ -110,8 +110,16 @@ static pw_status take_stand_in(pw_staging *s)
     }
     s->own = (void *)(intptr_t)number;
     s->data = pw_direct_data(number);
-    s->single = pw_buffer_is_on_device(&s->buffer);
     return PW_OK;
+}
+
+static bool direct_again(pw_staging *s)
+{
+    int number = number_of(s);
+
+    if (s->role != PW_SEND || !pw_buffer_is_on_device(&s->buffer))
+        return true;
+    return pw_direct_again(number, s->buffer.bytes) && pw_gpu_show(number, &s->buffer);
 }
 
 static pw_status direct_take(pw_staging *s)
@@ -170,6 +178,7 @@ static void direct_await(const pw_staging *s)
 }
 
 const pw_strategy pw_strategy_direct = {.take = direct_take,
+                                        .again = direct_again,
                                         .pack = direct_pack,
                                         .unpack = direct_unpack,
                                         .is_fusable = direct_is_fusable,

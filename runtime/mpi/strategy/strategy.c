@@ -276,10 +276,11 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
                : NULL;
 }
 
-bool pw_staging_again(const pw_staging *s)
+bool pw_staging_again(pw_staging *s)
 {
-    return s->site && !pw_gate_judged && !chosen_by.counted &&
-           pw_site_again(s->site, s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left, 1);
+    return s->site && !s->single && !pw_gate_judged && !chosen_by.counted &&
+           pw_site_again(s->site, s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left, 1) &&
+           (!s->strategy || !s->strategy->again || s->strategy->again(s));
 }
 
 bool pw_message_is_left(const pw_message *m)

@@ -63,7 +63,7 @@ typedef struct pw_staging {
     pw_buffer buffer; /* the user's; with a reference to its layout, since the type may die while MPI uses `data` */
     pw_role role : 8;
     bool once : 1;       /* pw_message.once */
-    bool single : 1;     /* it is for one message: the next one of a persistent operation is staged anew */
+    bool single : 1;     /* it is for one message: the next one like it is staged anew */
     bool awaited : 1;    /* it may be sent again, and calls that complete it wait for late reads (`await`) */
     bool announced : 1;  /* other processes know of it (pw_staging_announce) */
     bool replicated : 1; /* it was announced with a replica, to which it is packed, too */
@@ -83,6 +83,9 @@ typedef struct pw_strategy {
     /* Takes the memory: sets data and own, after the caller has set the other fields. On failure (no memory) the caller
      * tries the next cheapest strategy. NULL: MPI gets the caller's own arguments. */
     pw_status (*take)(pw_staging *s);
+    /* Prepares a staging whose message is over for one more from its buffer, which may lie elsewhere now. False: that
+     * message must be staged anew. NULL: there is nothing to do. */
+    bool (*again)(pw_staging *s);
     /* Without `take`: called before MPI gets the message. NULL: there is nothing to do. */
     void (*leave)(const pw_message *m);
     /* Whether this MPI has a place for the strategy. NULL: yes. */
@@ -148,8 +151,9 @@ enum { PW_SITE_LATER = 4 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
 /* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was
- * opened, or left empty by pw_staging_open, and counts a use of it. No: the message must be staged anew. */
-bool pw_staging_again(const pw_staging *s);
+ * opened, or left empty by pw_staging_open, counts a use of it, and prepares *s. No: the message must be staged anew.
+ */
+bool pw_staging_again(pw_staging *s);
 /* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);
 /* A message is left to MPI whatever its site says. If that says so, too, the next one takes the short path
