@@ -4,8 +4,6 @@
  */
 #include "runtime/exchange/inbound.h"
 
-#include "base/clock.h"
-
 #include <stdatomic.h>
 #include <string.h>
 
@@ -18,10 +16,9 @@ struct pw_inbound {
     void *buf;
     const pw_inbound_taker *take; /* unpacks in place of layout and buf; NULL: there is none */
     bool exact;                   /* the message is as long as the memory that expects it */
-    bool timed;                   /* the time is measured for the caller */
     _Atomic(const char *) whole;  /* the message in the sender's memory, once it was unpacked */
     pw_peer_block whole_in;       /* the block there, where it is known */
-    _Atomic int64_t in_place, ns;
+    _Atomic int64_t in_place;
     _Atomic(void *) late;                  /* the taker's late read under way; NULL: none */
     _Alignas(16) char arg[PW_INBOUND_ARG]; /* argument of the taker */
 };
@@ -82,7 +79,7 @@ pw_inbound *pw_inbound_expect(void *data, int64_t bytes, pw_layout *layout, void
 
     if (!in)
         return NULL;
-    *in = (pw_inbound){.layout = layout, .buf = buf, .timed = layout && pw_layout_use_is_reported()};
+    *in = (pw_inbound){.layout = layout, .buf = buf};
     return publish(in, data, bytes);
 }
 
@@ -93,7 +90,7 @@ pw_inbound *pw_inbound_expect_by(void *data, int64_t bytes, bool is_block, const
 
     if (!in)
         return NULL;
-    *in = (pw_inbound){.take = take, .exact = is_block, .timed = true};
+    *in = (pw_inbound){.take = take, .exact = is_block};
     memcpy(in->arg, arg, arg_bytes);
     atomic_fetch_add_explicit(&expected.takers, 1, memory_order_relaxed);
     return publish(in, data, bytes);
@@ -109,15 +106,11 @@ void pw_inbound_expect_again(pw_inbound *in)
     pw_inbound_finish(in);
     atomic_store_explicit(&in->whole, NULL, memory_order_relaxed);
     atomic_store_explicit(&in->in_place, 0, memory_order_relaxed);
-    atomic_store_explicit(&in->ns, 0, memory_order_relaxed);
 }
 
-int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns)
+int64_t pw_inbound_in_place(const pw_inbound *in)
 {
-    int64_t bytes = atomic_load_explicit(&in->in_place, memory_order_acquire);
-
-    *ns = atomic_load_explicit(&in->ns, memory_order_relaxed);
-    return bytes;
+    return atomic_load_explicit(&in->in_place, memory_order_acquire);
 }
 
 pw_status pw_inbound_finish(pw_inbound *in)
@@ -210,7 +203,6 @@ static int64_t whole_message(const pw_inbound *in, int64_t first, const char *fr
 static int64_t put_in_place(pw_inbound *in, int64_t first, const char *from, int64_t bytes, const pw_peer_block *block,
                             pw_stand_in *objects)
 {
-    int64_t begun = in->timed ? pw_clock_ns() : 0;
     int64_t now = whole_message(in, first, from, bytes, block, objects);
     bool done = now > 0;
     void *late = NULL;
@@ -225,8 +217,6 @@ static int64_t put_in_place(pw_inbound *in, int64_t first, const char *from, int
     if (!done)
         return 0;
     atomic_store_explicit(&in->late, late, memory_order_release);
-    if (in->timed)
-        atomic_fetch_add_explicit(&in->ns, pw_clock_ns() - begun, memory_order_relaxed);
     return now;
 }
 

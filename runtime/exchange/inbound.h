@@ -52,9 +52,8 @@ void pw_inbound_forget_blocks(const void *data, int64_t bytes);
 int pw_inbound_takers(void);
 /* Expects the next message into the same memory. */
 void pw_inbound_expect_again(pw_inbound *in);
-/* Returns how many bytes are in the user's buffer, which are all or none. Sets *ns to the time that unpacking took, if
- * a taker unpacked, or with PACKWRIGHT_STATS. */
-int64_t pw_inbound_in_place(const pw_inbound *in, int64_t *ns);
+/* Returns how many bytes are in the user's buffer, which are all or none. */
+int64_t pw_inbound_in_place(const pw_inbound *in);
 /* Waits for the late read that is under way, if there is one. A failure: what is in place is not the message. */
 pw_status pw_inbound_finish(pw_inbound *in);
 /* Ends the expectation, after a late read. NULL is allowed. */

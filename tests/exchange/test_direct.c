@@ -398,7 +398,7 @@ static void receive(scenery *s, const char *data, const char *text, int piece)
 {
     pw_layout *to = layout_of(s->engine, text);
     pw_inbound *in = pw_inbound_expect(s->staging, MESSAGE, to, s->user);
-    int64_t first, ns;
+    int64_t first;
 
     memset(s->user, 9, sizeof s->user);
     memset(s->wanted, 9, sizeof s->wanted);
@@ -409,7 +409,7 @@ static void receive(scenery *s, const char *data, const char *text, int piece)
 
         assert_int_equal(read_as_mpi(s->pid, s->staging + at, data + at, (size_t)n), n);
     }
-    first = pw_inbound_in_place(in, &ns);
+    first = pw_inbound_in_place(in);
     assert_int_equal(first, MESSAGE);
     assert_int_equal(s->staging[0], 0xee); /* nothing came there */
     assert_memory_equal(s->user, s->wanted, sizeof s->user);
@@ -460,14 +460,14 @@ static void pieces_out_of_order_arrive(void **state)
     scenery *s = *state;
     answer a = begin_proven(s);
     pw_inbound *in = pw_inbound_expect(s->staging, MESSAGE, s->layout, s->user);
-    int64_t first, ns;
+    int64_t first;
 
     memset(s->user, 9, sizeof s->user);
     memset(s->wanted, 9, sizeof s->wanted);
     pw_layout_unpack(s->layout, s->wanted, OBJECTS, s->packed);
     assert_int_equal(read_as_mpi(s->pid, s->staging + 7000, a.data + 7000, MESSAGE - 7000), MESSAGE - 7000);
     assert_int_equal(read_as_mpi(s->pid, s->staging, a.data, 7000), 7000);
-    first = pw_inbound_in_place(in, &ns);
+    first = pw_inbound_in_place(in);
     pw_layout_unpack_part(s->layout, s->user, first, MESSAGE, s->staging + first);
     assert_memory_equal(s->user, s->wanted, OBJECTS * EXTENT);
     pw_inbound_forget(in);

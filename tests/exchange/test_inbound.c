@@ -67,7 +67,7 @@ static int tear_down(void **state)
 /* Completes a receive as a strategy does when MPI reports that `received` bytes have come. */
 static void complete(scenery *s, int64_t received, int64_t in_place)
 {
-    int64_t ns, first = pw_inbound_in_place(s->in, &ns);
+    int64_t first = pw_inbound_in_place(s->in);
 
     assert_int_equal(first, in_place);
     pw_layout_unpack_part(s->layout, s->user, first, received, s->staging + first);
@@ -231,25 +231,24 @@ static void takers_get_whole_messages_or_none(void **state)
     taken t = {.calls = 0}, *arg = &t;
     pw_inbound *in = pw_inbound_expect_by(other, MESSAGE, false, &taker, &arg, sizeof arg);
     pw_peer_block block = block_of(s, MESSAGE);
-    int64_t ns;
 
     assert_non_null(in);
     assert_int_equal(pw_inbound_takers(), 1);
     pw_inbound_arrive(in, other, s->message, MESSAGE, NULL, NULL); /* in no known block */
     assert_int_equal(t.calls, 0);
-    assert_int_equal(pw_inbound_in_place(in, &ns), 0);
+    assert_int_equal(pw_inbound_in_place(in), 0);
     pw_inbound_arrive(in, other, s->message, 500, &block, NULL);
     pw_inbound_arrive(in, other + 500, s->message + 500, MESSAGE - 500, &block, NULL);
     assert_int_equal(t.calls, 1);
     assert_int_equal(t.bytes, MESSAGE);
     assert_ptr_equal(t.from, s->message);
-    assert_int_equal(pw_inbound_in_place(in, &ns), MESSAGE);
+    assert_int_equal(pw_inbound_in_place(in), MESSAGE);
     pw_inbound_expect_again(in);
     memset(other, 0, sizeof other);
     block.message = 99;
     pw_inbound_arrive(in, other, s->message, 99, &block, NULL);
     assert_int_equal(t.calls, 2);
-    assert_int_equal(pw_inbound_in_place(in, &ns), 0);
+    assert_int_equal(pw_inbound_in_place(in), 0);
     assert_memory_equal(other, s->message, 99);
     block.message = 0; /* the length of the message is not known, so a piece may not be all of it */
     pw_inbound_expect_again(in);
@@ -336,7 +335,6 @@ static void what_is_to_be_copied_is_copied(void **state)
     pw_inbound *in = pw_inbound_expect(stage, MESSAGE, NULL, NULL);
     scenery *s = *state;
     unsigned char *block;
-    int64_t ns;
 
     pw_segment_open();
     block = pw_segment_take(4096);
@@ -344,7 +342,7 @@ static void what_is_to_be_copied_is_copied(void **state)
     memcpy(block, s->message, MESSAGE);
     assert_int_equal(read_from(getpid(), stage, block, MESSAGE), MESSAGE);
     assert_memory_equal(stage, s->message, MESSAGE);
-    assert_int_equal(pw_inbound_in_place(in, &ns), 0);
+    assert_int_equal(pw_inbound_in_place(in), 0);
     pw_inbound_forget(in);
     pw_segment_give(block);
 }

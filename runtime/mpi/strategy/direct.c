@@ -147,9 +147,7 @@ static void direct_expect(pw_staging *s)
 
 static pw_status direct_unpack(pw_staging *s, int64_t received)
 {
-    int64_t ns;
-
-    pw_channel_note(s->channel, s->buffer.bytes, s->inbound && pw_inbound_in_place(s->inbound, &ns) == received);
+    pw_channel_note(s->channel, s->buffer.bytes, s->inbound && pw_inbound_in_place(s->inbound) == received);
     return packed->unpack(s, received);
 }
 

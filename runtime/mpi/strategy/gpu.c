@@ -197,7 +197,7 @@ static void gpu_expect(pw_staging *s)
 
 static bool is_in_place(pw_staging *s)
 {
-    return s->inbound && pw_inbound_in_place(s->inbound, &s->ahead_ns) > 0;
+    return s->inbound && pw_inbound_in_place(s->inbound) > 0;
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
@@ -211,7 +211,6 @@ static pw_status gpu_unpack(pw_staging *s, int64_t received)
             atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
         return pw_inbound_finish(s->inbound);
     }
-    s->ahead_ns = 0;
     return pw_gpu_carry_out(&order);
 }
 

@@ -69,7 +69,7 @@ static int64_t in_place(pw_staging *s)
     int64_t bytes = 0;
 
     if (s->inbound && !pw_call_is_collective(s->kind))
-        bytes = pw_inbound_in_place(s->inbound, &s->ahead_ns);
+        bytes = pw_inbound_in_place(s->inbound);
     if (bytes > 0)
         atomic_fetch_add_explicit(&s->buffer.layout->stats.shared, 1, memory_order_relaxed);
     return bytes;

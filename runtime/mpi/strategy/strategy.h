@@ -71,12 +71,9 @@ typedef struct pw_staging {
     void *data;                 /* what MPI gets: buffer.bytes bytes, > 0, in packed order */
     void *own;                  /* what the strategy keeps */
     struct pw_inbound *inbound; /* expects the message (runtime/exchange/inbound.h); NULL: nothing does */
-    union {
-        int64_t ahead_ns; /* of a message that arrives: time spent on unpacking until now (pw_staging_expect) */
-        uint64_t channel; /* pw_message.channel: of a message that leaves, and of any while the strategy takes memory */
-    };
-    void *under_way;      /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
-    struct pw_site *site; /* where it was chosen; NULL: nowhere */
+    uint64_t channel;           /* pw_message.channel */
+    void *under_way;            /* packing or unpacking that has begun (pw_staging_begin_pack); NULL: none */
+    struct pw_site *site;       /* where it was chosen; NULL: nowhere */
 } pw_staging;
 
 typedef struct pw_strategy {
