@@ -93,8 +93,8 @@ typedef struct pw_segment_offer {
                                      a message of that form. Number 0: the objects are in host memory */
     pw_segment_text text;         /* of the objects' layout; constant as `exported` is. None: one block of bytes */
     pw_segment_late late;
-    /* Of an offer that serves a block of collectives (runtime/mpi/collective/remote_near.c): what its sender and its
-     * receiver have said last, and in which call the offer was written. */
+    /* An offer of a block of collectives (runtime/mpi/collective/remote_near.c) has what its sender and its receiver
+     * have said last, and the call in which it was written. */
     _Atomic uint64_t told, heard, since;
 } pw_segment_offer;
 

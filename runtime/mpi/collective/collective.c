@@ -55,7 +55,7 @@ static pw_status unpack(operation *o)
 }
 
 /* Closes what stands for buffers. Calls no MPI. */
-static void close(operation *o)
+static void close_buffers(operation *o)
 {
     pw_block_staging_close(&o->send);
     pw_block_staging_close(&o->recv);
@@ -87,7 +87,7 @@ static bool is_held(pw_pending *p)
 
 static void destroy(pw_pending *p)
 {
-    close((operation *)p);
+    close_buffers((operation *)p);
     pw_pool_give(p, sizeof(operation));
 }
 
@@ -103,7 +103,7 @@ static pw_status launch(operation *o, const pw_collective *c, int *rc)
     pw_status status = !kept ? PW_ERR_NOMEM : persistent ? PW_OK : pack(o);
 
     if (status != PW_OK) {
-        close(o);
+        close_buffers(o);
         pw_pool_give(kept, sizeof *kept);
         return status;
     }
@@ -133,7 +133,7 @@ static pw_status run(operation *o, const pw_collective *c, int *rc)
     pw_gpu_foreign_gather(PW_GATHER_NOTHING);
     if (status == PW_OK && *rc == MPI_SUCCESS)
         *rc = pw_mpi_fail(c->way.comm, unpack(o));
-    close(o);
+    close_buffers(o);
     return status;
 }
 
@@ -180,13 +180,13 @@ static pw_status open_all(operation *o, pw_collective *c)
     pw_self_open(&o->self, c);
     status = open_sides(o, c);
     if (status == PW_OK && needs_both_sides(o)) {
-        close(o);
+        close_buffers(o);
         c->send = send;
         c->recv = recv;
         status = open_sides(o, c);
     }
     if (status != PW_OK)
-        close(o);
+        close_buffers(o);
     return status;
 }
 

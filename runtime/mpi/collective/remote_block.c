@@ -66,7 +66,7 @@ static int64_t least_of(const pw_remote_request *q)
 }
 
 /* Tells all ranks this rank's address, and connects to those of the slots. */
-static void connect(pw_remote_request *q, const pw_collective *c, void *cards)
+static void exchange_addresses(pw_remote_request *q, const pw_collective *c, void *cards)
 {
     card own = {.id = q->id};
     bool done;
@@ -433,7 +433,7 @@ static bool end(pw_remote_slot *s)
     return !s->lost && (!s->agreed || s->done);
 }
 
-static void close(pw_remote_slot *s)
+static void close_slot(pw_remote_slot *s)
 {
     withdraw(s);
     forget_text(s);
@@ -448,10 +448,10 @@ const pw_transport pw_remote_net = {.strategy = &pw_remote_strategy,
                                     .most_blocks = INT_MAX,
                                     .bytes_a_rank = sizeof(card),
                                     .can = pw_net_start,
-                                    .connect = connect,
+                                    .connect = exchange_addresses,
                                     .begin = begin,
                                     .move = move,
                                     .step = step,
                                     .is_over = pw_remote_attend,
                                     .end = end,
-                                    .close = close};
+                                    .close = close_slot};

@@ -69,7 +69,7 @@ static void find_record(pw_remote_slot *s, const card *c)
 }
 
 /* MPIs match several blocks between two ranks in several ways, so the cards travel by the call that is asked for. */
-static void connect(pw_remote_request *q, const pw_collective *c, void *memory)
+static void exchange_cards(pw_remote_request *q, const pw_collective *c, void *memory)
 {
     int out = c->send.blocks, all = out + c->recv.blocks;
     pw_collective call = *c;
@@ -196,7 +196,7 @@ static bool end(pw_remote_slot *s)
     return !reading || pw_gpu_foreign_finish(reading) == PW_OK;
 }
 
-static void close(pw_remote_slot *s)
+static void close_slot(pw_remote_slot *s)
 {
     end(s);
     pw_gpu_repeat_forget(&s->repeat);
@@ -223,10 +223,10 @@ const pw_transport pw_remote_near = {.strategy = &pw_direct_id,
                                      .most_blocks = PW_SEGMENT_STAND_INS,
                                      .bytes_a_block = sizeof(card) + sizeof(pw_block_argument),
                                      .can = can,
-                                     .connect = connect,
+                                     .connect = exchange_cards,
                                      .gather = gather,
                                      .begin = begin,
                                      .step = step,
                                      .is_over = pw_remote_take_steps,
                                      .end = end,
-                                     .close = close};
+                                     .close = close_slot};

@@ -99,7 +99,7 @@ typedef struct pw_remote_slot {
 
 /* ---- remote_block.c, remote_near.c ------------------------------------------------------------------------------- */
 
-/* Of the talk of a call: before blocks are offered, after that, while answers are waited for, and after it. */
+/* The phases of a call's talk: before blocks are offered, when all are, while answers are awaited, and after it. */
 typedef enum pw_remote_phase { PW_REMOTE_BEGINS, PW_REMOTE_BEGUN, PW_REMOTE_WAITS, PW_REMOTE_ENDS } pw_remote_phase;
 
 struct pw_transport {
