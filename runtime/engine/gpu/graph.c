@@ -1,7 +1,7 @@
 /*
- * Graphs of a lane, a few slots chosen by what a graph is for: parameters that come back, as those of a buffer that is
- * packed again and again, or else a kernel function. It gets a graph at its second launch, if its slots are not held by
- * others that are in use. A launch under way keeps the parameters that it was started with, so a graph can be set again
+ * Graphs of a lane, a few slots chosen by what a graph is for: a kernel function, from its second launch on, or
+ * parameters that come back so often that setting them takes longer than making a graph. Slots that are held by others
+ * in use are not taken. A launch under way keeps the parameters that it was started with, so a graph can be set again
  * at once; one that has them already is not.
  */
 #include "runtime/engine/gpu/graph.h"
@@ -13,7 +13,8 @@
 
 enum {
     SLOTS = 4,       /* in which the graph of a function may be */
-    MOST_CREDIT = 32 /* a graph keeps its slot for at most so many launches of other functions that want it */
+    MOST_CREDIT = 32 /* a graph keeps its slot for at most so many launches of others that want it; and making one takes
+                        the driver as long as setting parameters so often */
 };
 
 /* Whether the driver has graphs. Before CUDA 11.4 it lacks cuGraphInstantiateWithFlags; older ones lack all calls. */
@@ -88,10 +89,10 @@ static uint64_t key_of(const void *function, const uint64_t *params, size_t word
 }
 
 /*
- * Returns the graph of a key, which may not be made yet, or be set up for what had the slot before. NULL: this is the
- * key's first launch, which may be its only one, or keys in use have all of its slots.
+ * Returns the graph of a key, which may not be made yet, or be set up for what had the slot before. NULL: the key has
+ * not come back `least` times, or keys in use have all of its slots.
  */
-static pw_gpu_graph *find(pw_gpu_lane *lane, void *function, uint64_t key)
+static pw_gpu_graph *find(pw_gpu_lane *lane, void *function, uint64_t key, int least)
 {
     unsigned home = (unsigned)(key >> 32) % PW_GPU_GRAPHS;
     pw_gpu_graph *slot = NULL;
@@ -101,7 +102,7 @@ static pw_gpu_graph *find(pw_gpu_lane *lane, void *function, uint64_t key)
 
         if (g->function == function && g->key == key) {
             g->credit += g->credit < MOST_CREDIT;
-            return g;
+            return g->exec || g->credit >= least ? g : NULL;
         }
         if (!g->function && !slot)
             slot = g;
@@ -130,9 +131,9 @@ bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch 
 
     if (!is_known() || atomic_load_explicit(&gpu->graphless, memory_order_relaxed))
         return false;
-    g = find(lane, function, key_of(function, params, words < MOST_WORDS ? words : MOST_WORDS));
+    g = find(lane, function, key_of(function, params, words < MOST_WORDS ? words : MOST_WORDS), MOST_CREDIT);
     if (!g)
-        g = find(lane, function, key_of(function, params, 0));
+        g = find(lane, function, key_of(function, params, 0), 1);
     if (!g)
         return false;
     status = set(g, &node, launch, params);

@@ -2,7 +2,7 @@
  * Launches through CUDA graphs of one kernel node. Setting the node's grid and parameters, and launching it, takes the
  * driver half the time of cuLaunchKernel as long as the node's function stays, and half of that if nothing is to be
  * set. So a lane has a graph for each function that it launches repeatedly, and one for each set of parameters that
- * comes back.
+ * comes back often.
  */
 #ifndef PW_RUNTIME_GPU_GRAPH_H
 #define PW_RUNTIME_GPU_GRAPH_H

@@ -318,7 +318,7 @@ static void check_completion(void)
  * turns find a graph for each, which is not set again; one to a third place sets that of the function. */
 static void check_parameters(void)
 {
-    enum { TURNS = 6, PLACES = 3 };
+    enum { TURNS = 80, PLACES = 3 };
     static const struct {
         int regions, graphs;
     } rows[] = {{6, 1}, {16, 0}};
