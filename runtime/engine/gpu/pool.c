@@ -278,8 +278,10 @@ static pw_gpu_lane *take_idle_lane(pw_gpu_pool *pool)
 
         if (atomic_load_explicit(slot, memory_order_relaxed))
             lane = atomic_exchange_explicit(slot, NULL, memory_order_acquire);
-        if (lane)
+        if (lane) {
+            lane->place = i;
             return lane;
+        }
     }
     return NULL;
 }
@@ -300,13 +302,14 @@ pw_gpu_lane *pw_gpu_lane_take_kept(pw_gpu *gpu)
     return lane;
 }
 
+/* Where it was taken from, the next work like this one finds it again, with its graphs. */
 void pw_gpu_lane_give(pw_gpu_lane *lane)
 {
     for (int i = 0; i < KEPT_LANES; i++) {
+        _Atomic(pw_gpu_lane *) *slot = &lane->gpu->pool->lanes[(lane->place + i) % KEPT_LANES];
         pw_gpu_lane *empty = NULL;
 
-        if (atomic_compare_exchange_strong_explicit(&lane->gpu->pool->lanes[i], &empty, lane, memory_order_release,
-                                                    memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(slot, &empty, lane, memory_order_release, memory_order_relaxed))
             return;
     }
     lane_destroy(lane, !atomic_load(&lane->gpu->lost));

@@ -58,6 +58,7 @@ typedef struct pw_gpu_graph {
 
 typedef struct pw_gpu_lane {
     pw_gpu *gpu;
+    int place;              /* in the pool, from which it was taken */
     void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
     int signal;             /* of this process (signal.c), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_end waits for the stream */
