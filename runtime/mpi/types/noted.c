@@ -77,26 +77,20 @@ static bool may_need_stage(pw_glance *g, int64_t bytes, pw_role role)
     return role != PW_SEND && bytes > pw_note_most_native && !is_uniform(g);
 }
 
-/* Returns whether learning a type would be in vain. */
-static bool is_in_vain(pw_glance *g, pw_entry_asked *is_native, void *arg)
-{
-    pw_hash look;
-
-    return is_native && pw_look_read(g, &look) && pw_entries_ask_alike(look, is_native, arg);
-}
-
 bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg)
 {
     bool needed = is_needed(use->buf);
     int64_t bytes, ns, few = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * use->times;
+    pw_hash look;
 
     if (use->count <= 0 || !pw_note_bytes(g->type, use->count, &bytes))
         return true;
     if (needed || may_need_stage(g, bytes, use->role))
         return false;
     ns = few + (bytes < PLENTY ? bytes : PLENTY) / PW_NOTE_BYTES_A_NS * use->times;
-    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_in_vain(g, is_native, arg))
-        ns = few;
+    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_native && pw_look_read(g, &look) &&
+        pw_entries_ask_alike(look, is_native, arg))
+        ns = few; /* to learn it would be in vain */
     if (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g))
         return false;
     pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
