@@ -61,8 +61,7 @@ static inline uint64_t pw_channel_apart(uint64_t channel)
  * -1: this message is to go another way, as one whose layout has too long a text for others to read. */
 int pw_direct_take(uint64_t channel, const pw_layout *layout, int64_t bytes);
 void *pw_direct_data(int number);
-/* Ends the stand-in's message, if there is one, and prepares for one of as many bytes. False: that is to go another
- * way. */
+/* Ends the stand-in's message and prepares it for one of as many bytes. False: that one is to go another way. */
 bool pw_direct_again(int number, int64_t bytes);
 /* A message that a stand-in stands for. */
 typedef struct pw_direct_message {

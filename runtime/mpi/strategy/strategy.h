@@ -147,9 +147,8 @@ enum { PW_LEAST_READ = 2048, PW_LEAST_READ_BY_MPICH = 16 << 10 };
 enum { PW_SITE_LATER = 4 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
-/* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was
- * opened, or left empty by pw_staging_open, counts a use of it, and prepares *s. No: the message must be staged anew.
- */
+/* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was opened
+ * or left empty; counts a use of it, and prepares *s. No: the message must be staged anew. */
 bool pw_staging_again(pw_staging *s);
 /* Returns whether a described message is left to MPI. Counts as a use of its site. */
 bool pw_message_is_left(const pw_message *m);
