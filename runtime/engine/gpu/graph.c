@@ -1,8 +1,7 @@
 /*
- * Graphs of a lane, a few slots chosen by what a graph is for: a kernel function, from its second launch on, or
- * parameters that come back so often that setting them takes longer than making a graph. Slots that are held by others
- * in use are not taken. A launch under way keeps the parameters that it was started with, so a graph can be set again
- * at once; one that has them already is not.
+ * Graphs of a lane, for kernel functions, from their second launch on, and apart from these for parameters that come
+ * back often. Each has a few slots; those held by others in use are not taken. A launch under way keeps the parameters
+ * that it was started with, so a graph can be set again at once; one that has them already is not.
  */
 #include "runtime/engine/gpu/graph.h"
 
@@ -12,9 +11,10 @@
 #include <string.h>
 
 enum {
-    SLOTS = 4,       /* in which the graph of a function may be */
-    MOST_CREDIT = 32 /* a graph keeps its slot for at most so many launches of others that want it; and making one takes
-                        the driver as long as setting parameters so often */
+    SLOTS = 4,        /* in which a graph may be */
+    MOST_CREDIT = 32, /* a graph keeps its slot for at most so many launches of others that want it */
+    OFTEN = 32,       /* making a graph takes the driver as long as setting parameters so often */
+    MOST_WORDS = 64   /* of parameters tell them apart: to look at more takes as long as a graph saves */
 };
 
 /* Whether the driver has graphs. Before CUDA 11.4 it lacks cuGraphInstantiateWithFlags; older ones lack all calls. */
@@ -92,23 +92,23 @@ static uint64_t key_of(const void *function, const uint64_t *params, size_t word
  * Returns the graph of a key, which may not be made yet, or be set up for what had the slot before. NULL: the key has
  * not come back `least` times, or keys in use have all of its slots.
  */
-static pw_gpu_graph *find(pw_gpu_lane *lane, void *function, uint64_t key, int least)
+static pw_gpu_graph *find(pw_gpu_graph *graphs, void *function, uint64_t key, int least)
 {
     unsigned home = (unsigned)(key >> 32) % PW_GPU_GRAPHS;
     pw_gpu_graph *slot = NULL;
 
     for (unsigned i = 0; i < SLOTS; i++) {
-        pw_gpu_graph *g = &lane->graphs[(home + i) % PW_GPU_GRAPHS];
+        pw_gpu_graph *g = &graphs[(home + i) % PW_GPU_GRAPHS];
 
         if (g->function == function && g->key == key) {
             g->credit += g->credit < MOST_CREDIT;
-            return g->exec || g->credit >= least ? g : NULL;
+            return g->grid || g->credit >= least ? g : NULL;
         }
         if (!g->function && !slot)
             slot = g;
     }
-    if (!slot && lane->graphs[home].credit-- <= 0)
-        slot = &lane->graphs[home];
+    if (!slot && graphs[home].credit-- <= 0)
+        slot = &graphs[home];
     if (slot) {
         slot->function = function;
         slot->key = key;
@@ -120,7 +120,6 @@ static pw_gpu_graph *find(pw_gpu_lane *lane, void *function, uint64_t key, int l
 
 bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch *launch)
 {
-    enum { MOST_WORDS = 64 };
     void *params = lane->params;
     size_t words = launch->param_bytes / sizeof(uint64_t);
     const pw_cu_kernel_node node = {
@@ -131,9 +130,9 @@ bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch 
 
     if (!is_known() || atomic_load_explicit(&gpu->graphless, memory_order_relaxed))
         return false;
-    g = find(lane, function, key_of(function, params, words < MOST_WORDS ? words : MOST_WORDS), MOST_CREDIT);
+    g = find(lane->graphs[1], function, key_of(function, params, words < MOST_WORDS ? words : MOST_WORDS), OFTEN);
     if (!g)
-        g = find(lane, function, key_of(function, params, 0), 1);
+        g = find(lane->graphs[0], function, key_of(function, params, 0), 1);
     if (!g)
         return false;
     status = set(g, &node, launch, params);
@@ -150,6 +149,6 @@ bool pw_gpu_graph_launch(pw_gpu_lane *lane, void *function, const pw_gpu_launch 
 
 void pw_gpu_graphs_free(pw_gpu_lane *lane, bool driver)
 {
-    for (int i = 0; i < PW_GPU_GRAPHS; i++)
-        release(&lane->graphs[i], driver);
+    for (int i = 0; i < 2 * PW_GPU_GRAPHS; i++)
+        release(&lane->graphs[i / PW_GPU_GRAPHS][i % PW_GPU_GRAPHS], driver);
 }

@@ -316,8 +316,7 @@ void pw_gpu_lane_give(pw_gpu_lane *lane)
 }
 
 /* The kernel writes the flag microseconds before the driver reports its end. A kernel that fails never writes it, so
- * this loop queries the stream now and then. It yields the core, which other ranks or threads may need for their work.
- */
+ * this loop queries the stream now and then. It yields the core, which other ranks or threads may need. */
 static pw_status wait_for_flag(pw_gpu_lane *lane)
 {
     for (int64_t spins = 1; atomic_load_explicit(lane->flag, memory_order_acquire) != lane->value; spins++) {

@@ -58,14 +58,14 @@ typedef struct pw_gpu_graph {
 
 typedef struct pw_gpu_lane {
     pw_gpu *gpu;
-    int place;              /* in the pool, from which it was taken */
+    int place;              /* in the pool, where it lay last; at first 0 */
     void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
     int signal;             /* of this process (signal.c), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_end waits for the stream */
-    pw_cu_ptr flag_device, ends; /* `ends`: a pw_gpu_ends */
-    uint64_t value;              /* what the last launch with a flag writes there */
-    bool flagged;                /* that launch is the last work in the stream */
-    pw_gpu_graph graphs[PW_GPU_GRAPHS];
+    pw_cu_ptr flag_device, ends;               /* `ends`: a pw_gpu_ends */
+    uint64_t value;                            /* what the last launch with a flag writes there */
+    bool flagged;                              /* that launch is the last work in the stream */
+    pw_gpu_graph graphs[2][PW_GPU_GRAPHS];     /* of functions, and of parameters */
     struct pw_gpu_batch *batch;                /* the transfers that share a launch (batch.c), allocated at first use */
     _Alignas(16) char work[PW_GPU_WORK_BYTES]; /* the transfer that uses the lane (transfer.c) */
     uint64_t params[PW_GPU_PARAM_WORDS];
