@@ -341,6 +341,53 @@ static void reallocated(void)
     free_side(&s);
 }
 
+/* The source of a persistent send is freed between its starts, and its addresses are those of the next allocation; the
+ * last one is such that other processes cannot open it. */
+static void moved_between_starts(void)
+{
+    enum { STARTS = 6 };
+    side s = make_side(1);
+    MPI_Comm comm = proven(&s, "moved between starts");
+    gpu_memory first = s.gpu;
+    long opened = counted ? gpu_calls("cuIpcOpenMemHandle_v2") : 0;
+    MPI_Request request;
+    bool moved = false;
+
+    s.gpu = gpu_memory_make(GPU_DEVICE, SPAN);
+    if (rank == 0)
+        MPI_Send_init(s.gpu.at, s.count, s.type, 1, TAG, comm, &request);
+    for (unsigned i = 0; i < STARTS; i++) {
+        unsigned char *was = s.gpu.at;
+
+        if (rank == 1) {
+            receive_one(&s, 60 + i, comm, "moved between starts");
+            continue;
+        }
+        gpu_memory_free(&s.gpu);
+        s.gpu = gpu_memory_make(GPU_DEVICE, SPAN);
+        if (i + 1 == STARTS && gpu_is_fake())
+            ((void (*)(uint64_t))gpu_symbol("fake_pool"))((uintptr_t)s.gpu.at);
+        put(&s, 60 + i);
+        moved |= s.gpu.at != was;
+        if (moved) {
+            MPI_Send(s.gpu.at, s.count, s.type, 1, TAG, comm);
+            continue;
+        }
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        fill(&s, 77);
+    }
+    CHECK(!moved, "memory is not allocated where it was");
+    opened = counted ? gpu_calls("cuIpcOpenMemHandle_v2") - opened : 0;
+    CHECK(!counted || opened == (rank == 1 ? STARTS - 1 : 0),
+          "moved between starts: rank %d has opened %ld allocations", rank, opened);
+    if (rank == 0)
+        MPI_Request_free(&request);
+    gpu_memory_free(&first);
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
 /* Nonblocking sends that are alike, but for where their source lies: in two allocations by turns, of which the first is
  * freed in between, and its addresses are those of the next one. */
 static void sent_again(void)
@@ -530,6 +577,7 @@ static void run(void)
     persistent();
     started_together();
     reallocated();
+    moved_between_starts();
     sent_again();
     unopened();
     being_filled();
