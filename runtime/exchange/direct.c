@@ -269,10 +269,13 @@ bool pw_direct_again(int number, int64_t bytes)
 {
     stand_in *s = &direct.many[number];
 
+    pw_direct_await(number);
     pw_direct_end(number);
     PW_HOLD(&direct.lock);
-    s->proven = is_proven(channel_of(s->channel), bytes);
-    return may(channel_of(s->channel), bytes);
+    channel *c = channel_of(s->channel);
+
+    s->proven = is_proven(c, bytes);
+    return may(c, bytes);
 }
 
 void pw_direct_give(int number)

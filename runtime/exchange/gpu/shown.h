@@ -32,7 +32,7 @@ bool pw_gpu_offer_again(pw_segment_offer *o, const pw_buffer *buffer);
 /* Prepares to show the buffer by a stand-in, which must have been taken, and have no message. False: the buffer does
  * not lie in one allocation that the driver opens to other processes. */
 bool pw_gpu_show(int number, const pw_buffer *buffer);
-/* Lets the stand-in stand for the buffer's objects. To be called once. */
+/* Lets the stand-in stand for the buffer's objects. To be called once after each pw_gpu_show. */
 pw_status pw_gpu_show_begin(int number);
 /* Begins and ends a series of pw_gpu_show_begin of this thread, in which the program does nothing. */
 void pw_gpu_show_together(bool on);

@@ -115,8 +115,9 @@ static pw_status take_stand_in(pw_staging *s)
 
 static bool direct_again(pw_staging *s)
 {
-    return s->role != PW_SEND || !pw_buffer_is_on_device(&s->buffer) ||
-           (pw_direct_again(number_of(s), s->buffer.bytes) && pw_gpu_show(number_of(s), &s->buffer));
+    if (s->role != PW_SEND || !pw_buffer_is_on_device(&s->buffer))
+        return true;
+    return pw_direct_again(number_of(s), s->buffer.bytes) && pw_gpu_show(number_of(s), &s->buffer);
 }
 
 static pw_status direct_take(pw_staging *s)

@@ -278,9 +278,14 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
 
 bool pw_staging_again(pw_staging *s)
 {
-    return s->site && !s->single && !pw_gate_judged && !chosen_by.counted &&
-           pw_site_again(s->site, s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left, 1) &&
-           (!s->strategy || !s->strategy->again || s->strategy->again(s));
+    int way = s->strategy ? (int)pw_strategy_id_of(s->strategy) : (int)pw_way_left;
+
+    if (!s->site || s->single || pw_gate_judged || chosen_by.counted || !pw_site_again(s->site, way, 1))
+        return false;
+    if (!s->strategy || !s->strategy->again || s->strategy->again(s))
+        return true;
+    pw_site_again(s->site, way, -1);
+    return false;
 }
 
 bool pw_message_is_left(const pw_message *m)
