@@ -24,13 +24,6 @@ static __attribute__((noinline)) bool may_be_gpu_memory(const void *buf)
     return atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA;
 }
 
-/* Returns whether MPI may be unable to carry out a call with this buffer. While no GPU memory may come in, all memory
- * that a type reaches is the host's. MPICH refuses to pack from MPI_BOTTOM. */
-static bool is_needed(const void *buf)
-{
-    return buf == MPI_BOTTOM || (!pw_memory_is_known_host(buf) && may_be_gpu_memory(buf));
-}
-
 /* The cost of learning a type, by its outermost constructor: only MPI_Type_get_contents knows the inner ones. */
 static int64_t learning_ns(pw_glance *g)
 {
@@ -79,7 +72,9 @@ static bool may_need_stage(pw_glance *g, int64_t bytes, pw_role role)
 
 bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg)
 {
-    bool needed = is_needed(use->buf);
+    /* MPI may be unable to carry out the call: MPICH refuses to pack from MPI_BOTTOM. While no GPU memory may come in,
+     * all memory that a type reaches is the host's. */
+    bool needed = use->buf == MPI_BOTTOM || (!pw_memory_is_known_host(use->buf) && may_be_gpu_memory(use->buf));
     int64_t bytes, ns, few = pw_note_ns(note) + (int64_t)PW_NOTE_CALL_NS * use->times;
     pw_hash look;
 
