@@ -72,8 +72,9 @@ PW_INLINE bool extent_of(const pw_side *side, int blocks, const bool *absent, in
     return true;
 }
 
+/* `last`: the call is left to MPI if this side is, so a use of a type that is only noted may be counted. */
 PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int blocks, const bool *absent,
-                                 pw_call_kind kind, pw_role role)
+                                 pw_call_kind kind, pw_role role, bool last)
 {
     int64_t total, first, away = 0;
 
@@ -82,8 +83,8 @@ PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int
     if (total == 0)
         return true;
     if (RARELY(!entry))
-        return blocks == 1 && side->form <= PW_SIDE_EQUAL &&
-               pw_is_native(kind, role, side->type, side->buf, total, MPI_ANY_SOURCE, 1);
+        return last && blocks == 1 && side->form <= PW_SIDE_EQUAL &&
+               pw_is_native(kind, PW_BOTH, side->type, side->buf, total, MPI_ANY_SOURCE, 1);
     if (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away))
         return false;
     if (pw_entry_is_left(entry))
@@ -365,8 +366,9 @@ PW_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm 
         return typed_are_native(family, s, comm, group, blocks);
     if (self_is_possible(family, s, group, blocks) && self_may_gain(family, copy_of(s), group, NULL))
         return false;
-    return (blocks.send == 0 || uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind, PW_SEND)) &&
-           (blocks.recv == 0 || uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind, role));
+    return (blocks.send == 0 ||
+            uniform_is_native(&s->send, send, blocks.send, blocks.absent_send, kind, PW_SEND, blocks.recv == 0)) &&
+           (blocks.recv == 0 || uniform_is_native(&s->recv, recv, blocks.recv, blocks.absent_recv, kind, role, true));
 }
 
 /* pw_is_native_X of each call, which api/generate.py writes by its family. */
