@@ -67,7 +67,7 @@ FAMILIES = {"transfer": ("pw_transfer", "pw_transfer_call", "gets",
 # Fields of these that are true for calls that have a parameter of the role.
 FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
-# runtime/mpi/one_sided/is_native.h, runtime/mpi/strategy/operand.h).
+# runtime/mpi/one_sided/is_native.h, runtime/mpi/strategy/operand.h, runtime/mpi/types/registry.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
          "collective": None, "transfer": None, "operand": None, "packing": None, "file": None}
@@ -217,7 +217,7 @@ class Call:
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
         if self.kind == "file":
             (buf, _, type), = buffers
-            return f"!pw_gate_has_deferred() && pw_registry_is_plain({type.name}, {buf.name})"
+            return f"!pw_gate_has_unfinished() && pw_registry_is_plain({type.name}, {buf.name})"
         if self.kind == "packing":
             (buf, count, type), = buffers
             packed, = (p for p in self.params if p.role == "buffer" and p is not buf)
@@ -667,8 +667,8 @@ def wrappers_source(calls):
            "#define PW_SHORT __attribute__((cold))\n"
            "/* So that the way of native calls needs no frame. */\n"
            "#define PW_APART PW_SHORT __attribute__((noinline))\n"
-           "/* Otherwise such a parameter is read into a register and written back, and a further register must be saved for that. */\n"
-           "#ifdef __x86_64__\n#define PW_STACKED volatile\n#else\n#define PW_STACKED\n#endif\n\n"]
+           "/* Marks a parameter that the caller has passed on the stack, so that GCC leaves it there for the call of the next function. */\n"
+           "#if defined __x86_64__ && !defined __clang__\n#define PW_STACKED volatile\n#else\n#define PW_STACKED\n#endif\n\n"]
     out += [wrapper(f) for c in calls if c.action in ("hook", "settle", "miss") for f in c.forms()]
     out += [guarded(f.since, flushing_wrapper(f), f.large) for c in calls if c.action == "flush" for f in c.forms()]
     return "".join(out) + fortran_commits()
