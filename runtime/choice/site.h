@@ -135,8 +135,8 @@ static inline bool pw_site_is_due(const pw_site *s)
 }
 
 /* For callers that have remembered a site and count no uses of its ways. Counts so many uses, and returns true, if the
- * site takes `way` in all of them without being asked by pw_site_take. Several threads may lose some. Below 0: takes
- * uses back that were counted so. */
+ * site takes `way` in all of them without being asked by pw_site_take. Several threads may lose uses. A negative number
+ * takes uses back, unless the site has changed its way since. */
 PW_INLINE bool pw_site_again(pw_site *s, int way, int64_t uses)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);

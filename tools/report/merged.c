@@ -138,10 +138,10 @@ static void put_seconds(pw_json *json, const char *name, double ns)
     pw_json_double(json, name, ns * 1e-9);
 }
 
-/* What is not known is null. Nothing is known of the program's own packing either, of which there were `packs`. */
-static void put_saved(pw_json *json, pw_stats_saved saved, int64_t packs)
+/* What is not known is null: of uses without a trial, and of the program's own packs and unpacks. */
+static void put_saved(pw_json *json, pw_stats_saved saved, int64_t packs_and_unpacks)
 {
-    if (saved.known > 0 || saved.unknown + packs == 0)
+    if (saved.known > 0 || saved.unknown + packs_and_unpacks == 0)
         put_seconds(json, "saved_seconds", (double)saved.ns);
     else
         pw_json_null(json, "saved_seconds");

@@ -14,7 +14,7 @@ typedef struct pw_asked {
     bool is_complete;
 } pw_asked;
 
-/* Returns how many packed bytes stay in the second-level cache, with what fills them or is written from them. */
+/* Returns half of the second-level cache: so many packed bytes stay there, beside what they are copied from or to. */
 int64_t pw_cached_bytes(void);
 /* Returns those conditions of a described message that say which ways can carry it. */
 unsigned pw_message_conditions(const pw_message *m);

@@ -11,7 +11,6 @@
 /* From this length on (btl_self_eager_limit, with header), Open MPI uses another protocol for messages to itself. */
 enum { SELF_EAGER = 1024 };
 
-/* Both are set once, at start. */
 static bool all_ranks, cuts_elements;
 
 /* Tests have seen MPICH 4.0.2, 4.0.3, 4.1.3, 4.2.3 and 4.3.2 cut elements, and 5.0.0 and 5.0.2 not. */

@@ -48,8 +48,7 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
  *   with that type's layout, is not learned for this message (pw_registry_leaves_noted). A look is the side of the
  *   use, since entries know their own messages only, and the classes (pw_site_size) of the type's size, of its true
  *   extent, and of the length of its blocks. Where MPI does not say at once how long these are, size and extent must
- *   be the same. Of layouts that look alike and differ, the one that was learned last has the place. MPI carries out
- *   messages of the other all the same, whose site asks for that when its next trial is due.
+ *   be the same. Where several layouts look alike, the one that was learned last has the place.
  */
 
 typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_KINDS } pw_recent_kind;
