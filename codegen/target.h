@@ -49,15 +49,15 @@ typedef struct pw_target_isa {
     int copy_bytes;     /* the same for blocks of two cache lines and more */
     bool masked_moves;  /* cheap loads and stores under a mask, of 4- and 8-byte lanes and of bytes (AVX-512 BW+VL) */
     bool byte_shuffles; /* any bytes of a 64-byte vector in one instruction (AVX-512 VBMI) */
-    bool strings;       /* rep movsb copies long blocks faster than vectors do, beyond the first-level cache */
-    bool eager_stores;  /* stores that wait drive each other's lines out of few sets of the first-level cache */
+    bool strings;       /* rep movsb copies long blocks faster than vectors do, between the caches */
+    bool eager_stores;  /* the lines of stores that wait are fetched early, and drive each other out of few sets */
     bool gathers;       /* one instruction loads words from anywhere faster than several do */
 } pw_target_isa;
 
 pw_target_isa pw_target_isa_of(const pw_target *target);
 
-/* The first-level data cache of the CPUs with `strings` or `eager_stores`. */
-enum { PW_NEAR_BYTES = 48 << 10 };
+/* The first-level data cache and the second-level one of the CPUs with `strings` or `eager_stores`. */
+enum { PW_NEAR_BYTES = 48 << 10, PW_MIDDLE_BYTES = 1 << 20 };
 
 /* Returns the size of this machine's last-level cache. Copies longer than it should bypass the caches. */
 enum { PW_STREAM_BYTES = 32 << 20 }; /* used where the size is unknown */

@@ -3,11 +3,10 @@
  *
  * A loop of 64-byte steps to an aligned destination, with first and last steps that overlap: stores that straddle
  * cache lines would halve its speed. Steps use the target's vectors for long blocks (isa.copy_bytes): the source is
- * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. The C
- * library's copy gains at no length: from 4 KiB on, glibc's leaves it to one instruction (rep movsb) where there is
- * one. From PW_COPY_STREAM bytes on, copies to the packed side use non-temporal stores in a call that moves more than
- * the last-level cache holds (g->stream). Shorter ones would be slower for it: each begins and ends with a line that is
- * written in part.
+ * seldom aligned too, and every 64-byte load then straddles lines, but only every second 32-byte load does. From
+ * PW_COPY_STRING bytes on, a copy is one string instruction where a call gains by that (g->string). From PW_COPY_STREAM
+ * bytes on, copies to the packed side use non-temporal stores in a call that moves more than the last-level cache holds
+ * (g->stream). Shorter ones would be slower for it: each begins and ends with a line that is written in part.
  */
 #include "codegen/llvm/gen.h"
 
@@ -72,6 +71,8 @@ static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
     return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
 }
 
+/* The instruction moves its three registers on, so they are results as well as arguments. By the ABI the direction flag
+ * is clear. */
 static void copy_string(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
 {
     static const char text[] = "rep movsb", uses[] = "={di},={si},={cx},0,1,2,~{memory},~{dirflag},~{fpsr},~{flags}";

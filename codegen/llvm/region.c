@@ -118,21 +118,30 @@ static bool copies(const pw_gen *g, int64_t least)
     return false;
 }
 
-static LLVMValueRef moves_at_least(pw_gen *g, LLVMValueRef bytes)
+static LLVMValueRef packed_bytes(pw_gen *g)
 {
-    LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-    return LLVMBuildICmp(g->b, LLVMIntSGE, total, bytes, "");
+    return LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
 }
 
-/* Long copies are other ones where both sides together fill the first-level cache. Packing much more than the caches
- * hold, they go past them, with a fence at the end. */
+/* Do both sides of the call fill the first-level cache, and does the packed one fit in the second? Beyond that, memory
+ * is waited for, and vectors that prefetch are faster. */
+static LLVMValueRef is_between_caches(pw_gen *g)
+{
+    LLVMValueRef over = LLVMBuildSub(g->b, packed_bytes(g), pw_gen_k(g, PW_NEAR_BYTES / 2), "");
+    return LLVMBuildICmp(g->b, LLVMIntULE, over, pw_gen_k(g, PW_MIDDLE_BYTES - PW_NEAR_BYTES / 2), "");
+}
+
+/* A pack of more than the last-level cache holds stores its long copies past the caches, with a fence at the end. A
+ * call that is_between_caches makes long copies by the string instruction, where that pays. */
 static void emit_body(pw_gen *g)
 {
     bool streams = !g->unpack && strcmp(g->job->target->arch, "x86_64") == 0 && copies(g, PW_COPY_STREAM);
     bool strings = g->isa.strings && copies(g, PW_COPY_STRING);
     pw_if f;
-    g->stream = streams ? moves_at_least(g, pw_gen_num(g, g->shape->stream_bytes).v) : NULL;
-    g->string = strings ? moves_at_least(g, pw_gen_k(g, PW_NEAR_BYTES / 2)) : NULL;
+    g->stream = NULL;
+    if (streams)
+        g->stream = LLVMBuildICmp(g->b, LLVMIntSGE, packed_bytes(g), pw_gen_num(g, g->shape->stream_bytes).v, "");
+    g->string = strings ? is_between_caches(g) : NULL;
     emit_objects(g);
     if (!streams)
         return;
