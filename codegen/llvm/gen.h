@@ -28,8 +28,8 @@ typedef struct pw_gen {
     /* The function being built. */
     bool unpack;
     LLVMValueRef stream; /* i1: had long copies better bypass the caches? NULL: no */
-    LLVMValueRef string; /* i1: had they better be one string instruction each? NULL: no */
-    bool twice;          /* single moves store their bytes twice, see row.c */
+    LLVMValueRef string; /* i1: had long copies better be one string instruction each? NULL: no */
+    bool twice;          /* single moves store their bytes twice; such pairs may be repeated, see row.c */
     LLVMValueRef fn, dst, src, count, params, tables;
     struct pw_kept_mask {
         LLVMValueRef constant, value;

@@ -201,10 +201,10 @@ static pw_val singly_over_pages(pw_gen *g, const pw_leaf *leaf, const pw_row *ro
  * Lines a multiple of 512 bytes apart share few sets of the first-level cache. The stores that wait in the processor's
  * queue have their lines fetched early; where these are more than the sets hold, they drive each other out, and each
  * is fetched again when its store's turn comes. So each line is stored to several times: then the queue holds fewer
- * lines. That is of no use where the lines stay in the cache, or are more than TWICE_LINES in a call.
+ * lines. That is of no use where the lines stay in the cache, or a call has more than TWICE_LINES blocks.
  *
  * Where isa.eager_stores says so, the queue is known: QUEUED stores of up to 32 bytes, one of 64 bytes being two. On
- * other CPUs each line is stored to twice, if blocks are small and less than a page apart; that was found on Zen 4.
+ * other CPUs each line is stored to twice, if blocks are small and less than a page apart.
  */
 static bool repeats_suit(const pw_gen *g, const pw_leaf *leaf, const pw_row *row)
 {
@@ -215,13 +215,10 @@ static bool repeats_suit(const pw_gen *g, const pw_leaf *leaf, const pw_row *row
     return g->isa.eager_stores ? power || n % 8 == 0 : power && n <= g->isa.vector_bytes;
 }
 
-/* The stores of a block. */
+/* The stores of a block, of which the last may overlap the one before. */
 static int64_t count_stores(int64_t n)
 {
-    int64_t stores = n / 32;
-    for (int64_t rest = n % 32; rest > 0; rest &= rest - 1)
-        stores++;
-    return stores;
+    return n > 32 ? (n + 31) / 32 : (n & (n - 1)) ? 2 : 1;
 }
 
 static LLVMValueRef is_above(pw_gen *g, LLVMValueRef value, int64_t k)
@@ -229,31 +226,32 @@ static LLVMValueRef is_above(pw_gen *g, LLVMValueRef value, int64_t k)
     return LLVMBuildICmp(g->b, LLVMIntSGT, value, pw_gen_k(g, k), "");
 }
 
-/* Does a step below a page, of blocks of `n` bytes, lead to lines that share sets and do not stay there? */
-static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, LLVMValueRef total, int64_t n)
+/* Does a step below a page, of blocks of `n` bytes, lead to few lines that share sets and do not stay there? */
+static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, LLVMValueRef total, LLVMValueRef few, int64_t n)
 {
     LLVMValueRef no = LLVMConstInt(g->i1, false, false);
     LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
     LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, distance, ""), RESIDENT_SPAN * n);
     LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
     LLVMValueRef shared = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
-    return LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, is_within_page(g, step), shared, ""), far, "");
+    shared = LLVMBuildAnd(g->b, is_within_page(g, step), shared, "");
+    return LLVMBuildAnd(g->b, shared, LLVMBuildAnd(g->b, few, far, ""), "");
 }
 
 /*
- * How many pairs of equal stores had each store of a block of `n` bytes better be? *pays: is more than one any use?
- * Lines whose step is divided by `apart`, a power of two, have room for PW_NEAR_BYTES / apart blocks, and the queue
- * holds QUEUED / (stores of a block * repeats): the second has to be less. A row that has room alone is stored to twice
- * at most: those around it may lead to other sets.
+ * How many pairs of equal stores had each store of a block of `n` bytes better be? NULL: one. *pays: is that any use?
+ * Lines whose step is divided by `apart`, a power of two, have room for PW_NEAR_BYTES / apart blocks, which has to be
+ * more than the queue holds: QUEUED / (stores of a block * repeats). One pair is enough for a row that alone does not
+ * fill that room, since the rows around it may lead to other sets.
  */
-static pw_val count_pairs(pw_gen *g, const pw_row *row, int64_t n, LLVMValueRef *pays)
+static LLVMValueRef count_pairs(pw_gen *g, const pw_row *row, int64_t n, LLVMValueRef *pays)
 {
     LLVMValueRef step = row->dst_step.v;
     LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
     LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
     if (!g->isa.eager_stores) {
-        *pays = LLVMBuildAnd(g->b, few, twice_pays(g, step, total, n), "");
-        return pw_gen_const(g, 1);
+        *pays = twice_pays(g, step, total, few, n);
+        return NULL;
     }
     int64_t once = PW_NEAR_BYTES / QUEUED * count_stores(n); /* with `apart` so large, one store each is enough */
     LLVMValueRef low = LLVMBuildAnd(g->b, step, LLVMBuildNeg(g->b, step, ""), "");
@@ -265,30 +263,40 @@ static pw_val count_pairs(pw_gen *g, const pw_row *row, int64_t n, LLVMValueRef 
     LLVMValueRef up = LLVMBuildAdd(g->b, apart, pw_gen_k(g, 2 * once - 1), "");
     LLVMValueRef pairs = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * once), "");
     *pays = LLVMBuildAnd(g->b, few, crowded, "");
-    return (pw_val){.v = LLVMBuildSelect(g->b, alone, pairs, pw_gen_k(g, 1), "")};
+    return LLVMBuildSelect(g->b, alone, pairs, pw_gen_k(g, 1), "");
 }
 
-static void emit_pairs(pw_gen *g, const pw_leaf *leaf, pw_at at, pw_val pairs)
+/* Each block by so many pairs of stores; NULL: by one. */
+static void emit_pairs(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, LLVMValueRef pairs)
 {
     LLVMValueRef done = pw_gen_k(g, 0);
     pw_loop l;
+    pw_for f;
     g->twice = true;
-    if (!pairs.known)
+    pw_for_open(g, &f, row->count, at.dst, row->dst_step, at.src, row->src_step);
+    if (pairs)
         pw_loop_open(g, &l, 1, &done);
-    pw_leaf_emit(g, leaf, at);
-    if (!pairs.known) {
+    pw_leaf_emit(g, leaf, pw_row_offset(g, row, (pw_at){f.dst, f.src}, f.i));
+    if (pairs) {
         done = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 1), "");
-        pw_loop_close(g, &l, &done, LLVMBuildICmp(g->b, LLVMIntSLT, done, pairs.v, ""));
+        pw_loop_close(g, &l, &done, LLVMBuildICmp(g->b, LLVMIntSLT, done, pairs, ""));
     }
+    pw_for_close(g, &f);
     g->twice = false;
 }
 
-static void emit_repeated(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val pairs)
+/* One pair has a loop of its own, without a branch at each block. */
+static void emit_repeated(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, LLVMValueRef pairs)
 {
-    pw_for f;
-    pw_for_open(g, &f, row->count, at.dst, row->dst_step, at.src, row->src_step);
-    emit_pairs(g, leaf, pw_row_offset(g, row, (pw_at){f.dst, f.src}, f.i), pairs);
-    pw_for_close(g, &f);
+    pw_if many;
+    if (pairs) {
+        pw_if_open(g, &many, is_above(g, pairs, 1));
+        emit_pairs(g, leaf, row, at, pairs);
+        pw_if_else(g, &many);
+    }
+    emit_pairs(g, leaf, row, at, NULL);
+    if (pairs)
+        pw_if_close(g, &many);
 }
 
 /* ---- prefetched rows -------------------------------------------------------------------------------- */
@@ -491,7 +499,7 @@ static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_a
     LLVMValueRef pays;
     pw_if f;
     if (repeats) {
-        pw_val pairs = count_pairs(g, row, leaf->moves[0].n, &pays);
+        LLVMValueRef pairs = count_pairs(g, row, leaf->moves[0].n, &pays);
         pw_if_open(g, &f, pays);
         emit_repeated(g, leaf, row, at, pairs);
         pw_if_else(g, &f);
