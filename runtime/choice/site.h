@@ -149,6 +149,29 @@ PW_INLINE bool pw_site_again(pw_site *s, int way, int64_t uses)
     return true;
 }
 
+/* Uses of a site; NULL: there are none to count. `uses` 0: nothing is known of them. */
+typedef struct pw_site_use {
+    pw_site *site;
+    int64_t uses;
+} pw_site_use;
+
+/* Does what pw_site_again does for the uses 0 to `n` - 1 that `use` returns, or for none of them if one of their sites
+ * must be asked, or if nothing is known of a use. */
+PW_INLINE bool pw_sites_again(int n, int way, pw_site_use (*use)(const void *arg, int i), const void *arg)
+{
+    pw_site_use u;
+    int i = 0;
+
+    while (i < n && (u = use(arg, i)).uses && (!u.site || pw_site_again(u.site, way, u.uses)))
+        i++;
+    if (i >= n)
+        return true;
+    while (i-- > 0)
+        if ((u = use(arg, i)).site)
+            pw_site_again(u.site, way, -u.uses);
+    return false;
+}
+
 /* Lets every site ask for its costs in its next use, since another way is forced from now on. */
 void pw_site_ask_all(void);
 

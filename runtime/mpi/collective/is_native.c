@@ -108,10 +108,7 @@ typedef struct settled_call {
     uint64_t hash;
     unsigned epoch;
     int n; /* sites that leave the call to MPI; above MOST_SITES: it is not remembered */
-    struct {
-        pw_site *site;
-        int64_t uses;
-    } of[MOST_SITES];
+    pw_site_use of[MOST_SITES];
 } settled_call;
 
 static _Thread_local settled_call settled[1 << SETTLED_BITS];
@@ -134,18 +131,9 @@ static bool note_use(settled_call *call, pw_site *site)
     return true;
 }
 
-/* Counts the uses of a call that is left to MPI again. False: one of its sites must be asked. */
-static bool is_again(const settled_call *call)
+PW_INLINE pw_site_use use_of(const void *call, int i)
 {
-    int i = 0;
-
-    while (i < call->n && pw_site_again(call->of[i].site, pw_way_left, call->of[i].uses))
-        i++;
-    if (i == call->n)
-        return true;
-    while (i-- > 0)
-        pw_site_again(call->of[i].site, pw_way_left, -call->of[i].uses);
-    return false;
+    return ((const settled_call *)call)->of[i];
 }
 
 /* With constants for how wide the arrays are. A block's part does not wait for that of the one before. */
@@ -333,7 +321,8 @@ PW_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI
     hash = pw_handle_hash(pw_communicator_key(comm) + family + hash_of(&s->send, blocks.send)) +
            hash_of(&s->recv, blocks.recv);
     kept = &settled[pw_handle_hash(hash) >> (64 - SETTLED_BITS)];
-    return (kept->hash == hash && pw_epoch_now() == kept->epoch && is_again(kept)) ||
+    return (kept->hash == hash && pw_epoch_now() == kept->epoch &&
+            pw_sites_again(kept->n, pw_way_left, use_of, kept)) ||
            look(family, copy_of(s), group, blocks, hash, kept);
 }
 

@@ -93,23 +93,18 @@ static left_start *start_of(const MPI_Request *request)
     return &starts[(uintptr_t)request / sizeof *request % STARTS];
 }
 
+/* Returns the use that the last start of the i-th request stands for. */
+PW_INLINE pw_site_use use_of(const void *requests, int i)
+{
+    const MPI_Request *request = (const MPI_Request *)requests + i;
+    const left_start *at = start_of(request);
+
+    return (pw_site_use){at->by, at->key == pw_request_key(*request) && at->epoch == pw_epoch_now()};
+}
+
 bool pw_starts_are_left(int n, const MPI_Request *requests)
 {
-    unsigned epoch = pw_epoch_now();
-    const left_start *at;
-    int i = 0;
-
-    if (pw_gate_judged || !requests)
-        return false;
-    while (i < n && (at = start_of(&requests[i]))->key == pw_request_key(requests[i]) && at->epoch == epoch &&
-           (!at->by || pw_site_again(at->by, pw_way_left, 1)))
-        i++;
-    if (i >= n)
-        return true;
-    while (i-- > 0)
-        if ((at = start_of(&requests[i]))->by)
-            pw_site_again(at->by, pw_way_left, -1);
-    return false;
+    return !pw_gate_judged && requests && pw_sites_again(n, pw_way_left, use_of, requests);
 }
 
 /* Chooses the way of a claimed operation's start, and remembers one that is left to MPI. `p` NULL: there is none. */
