@@ -79,12 +79,16 @@ pw_entry *pw_registry_learn(MPI_Datatype type);
 bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
                               void *arg);
 
+/* `found`: what the table has of the type. */
+static inline bool pw_registry_found_plain(const void *found, const void *buf)
+{
+    return found && !pw_note_is(found) && !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
+}
+
 /* Returns whether nothing but MPI moves objects of a type to or from a buffer. False: the hook must find out. */
 static inline bool pw_registry_is_plain(MPI_Datatype type, const void *buf)
 {
-    const void *found = pw_handle_table_peek(&pw_registry_types, pw_type_key(type));
-
-    return found && !pw_note_is(found) && !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
+    return pw_registry_found_plain(pw_handle_table_peek(&pw_registry_types, pw_type_key(type)), buf);
 }
 
 /* Returns whether a call that packs or unpacks between two places in host memory can be left to MPI: nothing but MPI
@@ -95,11 +99,9 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
     uint64_t key = pw_type_key(type);
     const void *found = pw_handle_table_peek(&pw_registry_types, key);
 
-    if (!found || !pw_memory_is_known_host(packed))
-        return false;
-    if (pw_note_is(found))
-        return pw_note_takes_few(type, buf, count, PW_SEND, pw_handle_front(&pw_registry_types, key));
-    return !((const pw_entry *)found)->layout && pw_memory_is_known_host(buf);
+    return pw_memory_is_known_host(packed) &&
+           (pw_note_is(found) ? pw_note_takes_few(type, buf, count, PW_SEND, pw_handle_front(&pw_registry_types, key))
+                              : pw_registry_found_plain(found, buf));
 }
 
 /* Calls tell the registry about types by these functions. Both are thread safe, and ignore types that are already
