@@ -212,11 +212,6 @@ static double native_device(int64_t bytes, int64_t blocks)
     return 20e3 + 1500 * (double)blocks + (double)bytes / 12;
 }
 
-static bool is_passed_on(pw_call_kind kind)
-{
-    return kind > PW_CALL_NEIGHBOUR;
-}
-
 /* In host memory the MPI walks over the blocks at both ends, which work at a time in a long message; or once, to a file
  * or a window. */
 static double native_to_another(const pw_facts *f, const pw_conditions *c)
@@ -228,7 +223,7 @@ static double native_to_another(const pw_facts *f, const pw_conditions *c)
         return is(c, PW_IF_LAYOUT) ? native_device(bytes, blocks_of(c->shape)) : send_device(bytes);
     if (!is(c, PW_IF_LAYOUT))
         return send_dense(f, bytes);
-    if (is_passed_on(c->kind))
+    if (pw_call_is_passed_on(c->kind))
         return pass(f->passed, f->copied, c->shape);
     return f->message + walks * pass(f->walked, f->copied, c->shape);
 }
@@ -259,7 +254,7 @@ static double packed_cost(const pw_facts *f, const pw_conditions *c)
 
     if (is(c, PW_IF_TO_ONESELF))
         return move_of(f, c) + send_dense(f, c->shape.bytes) + move_of(f, c->to);
-    packed = is_passed_on(c->kind)
+    packed = pw_call_is_passed_on(c->kind)
                  ? f->staged + pass(f->moved, f->copied + stored, c->shape)
                  : f->message + f->staged + 2 * by_cpu(f, c->shape) + copies * f->copied * (double)c->shape.bytes;
     return is(c, PW_IF_SENT_DENSE) ? fmax(packed, native_cost(f, c)) : packed;

@@ -29,6 +29,12 @@ typedef enum pw_call_kind {
     PW_CALL_KINDS
 } pw_call_kind;
 
+/* Whether MPI passes the blocks on to a window or a file. */
+static inline bool pw_call_is_passed_on(pw_call_kind kind)
+{
+    return kind > PW_CALL_NEIGHBOUR;
+}
+
 /* Where the packed copy of a message lies (the column `packed` of base/strategy_table.h). */
 typedef enum pw_packed_place {
     PW_PACKED_HOST,   /* ordinary host memory, moved by the CPU */
@@ -67,7 +73,7 @@ pw_cost_shape pw_cost_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
     X(FAR, "its receiver may read it over a network")                              \
     X(ODD, "its pieces have odd lengths, at which single bytes cross a GPU's bus") \
     X(SHARED, "receivers unpack from the sender's packed copy")                    \
-    X(CACHED, "its packed copy stays in a cache")                                  \
+    X(CACHED, "the packed copy that is passed on stays in a cache")                \
     X(OPENED, "GPUs of peers read the memory of this rank's GPU, so a longer one is packed there")
 
 enum pw_condition_bit {

@@ -121,7 +121,8 @@ const pw_conditions *pw_ask_all(pw_asked *a)
     if (a->is_complete)
         return c;
     a->is_complete = true;
-    c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED) | when(m->buffer.bytes <= pw_cached_bytes(), PW_IF_CACHED);
+    c->set |= when(pw_sharing_is_likely(), PW_IF_SHARED) |
+              when(pw_call_is_passed_on(m->kind) && m->buffer.bytes <= pw_cached_bytes(), PW_IF_CACHED);
     if (c->set & PW_IF_FAR)
         c->far_part = pw_model_remote_part(pw_model_now(), m->transports, m->buffer.bytes, c->shape.block);
     if (pw_buffer_is_on_device(&m->buffer))

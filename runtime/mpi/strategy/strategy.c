@@ -157,7 +157,7 @@ static pw_site_key key_of(const pw_asked *a)
                          .kind = (uint8_t)(m->kind - later + PW_CALL_KINDS * chosen_by.forced),
                          .role = (uint8_t)(m->role + PW_SITE_LATER * later),
                          .place = place_of(m) + (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
-                                  (m->kind > PW_CALL_NEIGHBOUR && m->role == PW_RECV ? FETCHED : 0) +
+                                  (pw_call_is_passed_on(m->kind) && m->role == PW_RECV ? FETCHED : 0) +
                                   VARIANT * m->variant};
 }
 
