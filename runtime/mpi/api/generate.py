@@ -210,9 +210,9 @@ class Call:
         if self.kind == "collective":
             return f"pw_is_native_{self.blocking}({', '.join(p.for_hook(large) for p in self.until_comm)})"
         if self.kind == "operand":
-            buffers = [f"pw_operand_{'read_' if p.direction == 'in' else ''}is_native({p.name})"
-                       for p in self.params if p.role == "buffer"]
-            return " && ".join(["!pw_gate_has_deferred()"] + buffers)
+            places = [("({0} == MPI_IN_PLACE || {1})" if p.direction == "in" else "{1}").format(p.name, f"pw_memory_is_known_host({p.name})")
+                      for p in self.params if p.role == "buffer"]
+            return " && ".join(["!pw_gate_has_deferred()"] + places)
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
         if self.kind == "file":

@@ -10,25 +10,9 @@
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
-/* ---- the short path, inlined into wrappers ---------------------------------------------------------------------- */
-
-/* Whether this is certainly host memory. False: the hook must find out. True only in threads that have called hooks. */
-PW_INLINE bool pw_operand_is_native(const void *buf)
-{
-    return pw_memory_is_known_host(buf);
-}
-
-/* As pw_operand_is_native, for an argument that may be MPI_IN_PLACE, which is left to MPI. */
-PW_INLINE bool pw_operand_read_is_native(const void *buf)
-{
-    return buf == MPI_IN_PLACE || pw_operand_is_native(buf);
-}
-
-/* ---- in hooks ---------------------------------------------------------------------------------------------------- */
-
 /*
  * Whether MPI may certainly have both buffers of a call. Either may be MPI_IN_PLACE or null. Without a GPU runtime in
- * the process, remembers the buffers for the short path.
+ * the process, remembers the buffers for the wrappers (pw_memory_is_known_host).
  */
 bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 
