@@ -125,6 +125,29 @@ static int get_contents(MPI_Datatype type, const pw_envelope *e, raw_arrays *raw
 #endif
 }
 
+/* Open MPI 6.0.0a1 gives a program of the standard ABI its own numbers of orders and distributions. They have no other
+ * meaning in any ABI, so they are replaced by the constants that they stand for wherever they are met. */
+static void replace_own_numbers(pw_contents *c)
+{
+    enum { OWN_ORDER_C, OWN_ORDER_FORTRAN, OWN_BLOCK = 0, OWN_CYCLIC, OWN_NONE, OWN_DEFAULT = -1 };
+    int64_t nints = c->envelope.nints, *end = c->nums + nints, n = 0;
+
+    if (c->envelope.combiner == MPI_COMBINER_DARRAY && nints > 3)
+        n = c->nums[2];
+    else if (c->envelope.combiner != MPI_COMBINER_SUBARRAY || nints < 1)
+        return;
+    if (n < 0 || n > (nints - 1) / 3)
+        return; /* nonsense, which the decoder refuses */
+    end[-1] = end[-1] == OWN_ORDER_C ? MPI_ORDER_C : end[-1] == OWN_ORDER_FORTRAN ? MPI_ORDER_FORTRAN : end[-1];
+    for (int64_t *kind = end - 1 - 3 * n, *arg = kind + n; arg < end - 1 - n; kind++, arg++) {
+        *kind = *kind == OWN_BLOCK    ? MPI_DISTRIBUTE_BLOCK
+                : *kind == OWN_CYCLIC ? MPI_DISTRIBUTE_CYCLIC
+                : *kind == OWN_NONE   ? MPI_DISTRIBUTE_NONE
+                                      : *kind;
+        *arg = *arg == OWN_DEFAULT ? MPI_DISTRIBUTE_DFLT_DARG : *arg;
+    }
+}
+
 static void take_over(pw_contents *c, const raw_arrays *raw)
 {
     const pw_envelope *e = &c->envelope;
@@ -135,6 +158,7 @@ static void take_over(pw_contents *c, const raw_arrays *raw)
         *out++ = raw->addrs[i];
     for (int64_t i = 0; i < e->ncounts; i++)
         *out++ = raw->counts[i];
+    replace_own_numbers(c);
 }
 
 pw_status pw_contents_read(MPI_Datatype type, const pw_envelope *e, pw_contents *out, pw_diag *diag)
