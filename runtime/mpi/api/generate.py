@@ -590,19 +590,20 @@ def gated_body(f):
     posts = call.short in ("Start", "Startall") or (
         any((p.role == "request" and p.direction == "out") or p.role == "win" for p in call.params) and not again and not makes)
     leave = f"leave_again(within, {str(posts).lower()})" if again else "leave_as(true)" if posts else "leave()"
-    text = "{\n    pw_verdict verdict;\n    int rc;\n" + ("    bool within;\n\n" if again else "\n")
+    hooked = call.action == "hook"
+    text = "{\n" + ("    pw_verdict verdict;\n" if hooked else "") + "    int rc;\n" + ("    bool within;\n\n" if again else "\n")
     text += f"    if (!pw_gate_{enter})\n        return {straight};\n"
     if makes and call.family:
         text += "    pw_gate_judged |= PW_GATE_LASTING;\n"
     if widen:
         text += f"{widen}\n"
-    if call.action == "hook":
-        text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
-    else:
-        text += "    verdict = PW_PASS;\n"
     if call.action == "miss":
         text += "".join(f"    pw_loopback_miss(comm, {p.name});\n" for p in call.params if p.role == "rank")
-    text += f"    if (verdict != PW_DONE) {{\n        pw_gate_pass();\n        rc = {straight};\n    }}\n"
+    if hooked:
+        text += f"    verdict = pw_hook_{call.short}({', '.join(args + ['&rc'])});\n{narrow}"
+        text += f"    if (verdict != PW_DONE) {{\n        pw_gate_pass();\n        rc = {straight};\n    }}\n"
+    else:
+        text += f"    pw_gate_pass();\n    rc = {straight};\n"
     text += "    if (!within)\n        pw_pending_pass();\n" if again else "    pw_pending_pass();\n"
     return text + f"    pw_gate_{leave};\n    return rc;\n}}\n"
 
