@@ -36,7 +36,6 @@
 #pragma weak PMPI_File_get_atomicity
 #pragma weak PMPI_Finalized
 #pragma weak PMPI_Get_count
-#pragma weak PMPI_Get_count_c
 #pragma weak PMPI_Get_library_version
 #pragma weak PMPI_Get_version
 #pragma weak PMPI_Graph_neighbors
@@ -62,7 +61,6 @@
 #pragma weak PMPI_Topo_test
 #pragma weak PMPI_Type_commit
 #pragma weak PMPI_Type_contiguous
-#pragma weak PMPI_Type_contiguous_c
 #pragma weak PMPI_Type_create_keyval
 #pragma weak PMPI_Type_delete_attr
 #pragma weak PMPI_Type_f2c
@@ -70,9 +68,7 @@
 #pragma weak PMPI_Type_free_keyval
 #pragma weak PMPI_Type_get_attr
 #pragma weak PMPI_Type_get_contents
-#pragma weak PMPI_Type_get_contents_c
 #pragma weak PMPI_Type_get_envelope
-#pragma weak PMPI_Type_get_envelope_c
 #pragma weak PMPI_Type_get_extent
 #pragma weak PMPI_Type_get_extent_x
 #pragma weak PMPI_Type_get_name
@@ -88,5 +84,11 @@
 #pragma weak PMPI_Win_get_attr
 #pragma weak PMPI_Win_set_attr
 #pragma weak PMPI_Win_shared_query
+#if MPI_VERSION >= 4
+#pragma weak PMPI_Get_count_c
+#pragma weak PMPI_Type_contiguous_c
+#pragma weak PMPI_Type_get_contents_c
+#pragma weak PMPI_Type_get_envelope_c
+#endif
 
 #endif
