@@ -1,6 +1,6 @@
 /*
- * Messages that peers' GPUs take from the program's own memory, the sender's side. An entry belongs to the stand-in
- * of its number from pw_gpu_show to _end. If somebody else reads the stand-in, the whole message is packed
+ * Messages that peers' GPUs take from the program's own memory, the sender's side. An entry belongs to the stand-in of
+ * its number from pw_gpu_show to pw_gpu_show_end. If somebody else reads the stand-in, the whole message is packed
  * once, in device memory.
  */
 #include "runtime/exchange/gpu/shown.h"
