@@ -233,6 +233,13 @@ static pw_memory_place ask_cuda(const void *address)
     return place;
 }
 
+bool pw_memory_is_where_it_was(const pw_buffer *b)
+{
+    const pw_memory_place now = pw_memory_place_of(pw_view_first(b));
+
+    return now.kind == b->place.kind && now.gpu == b->place.gpu;
+}
+
 bool pw_memory_has_cuda(void)
 {
     if (atomic_load(&pw_memory_now) == PW_MEMORY_HOST_ONLY)

@@ -65,6 +65,8 @@ static inline void pw_memory_together(bool on)
 /* Returns a number for the allocation that is kept in mind, which no other has, if the address lies in it; else 0. */
 unsigned pw_memory_held(const void *address);
 
+/* Whether a buffer's place is still right: the program may have freed the buffer, and have other memory there now. */
+bool pw_memory_is_where_it_was(const pw_buffer *buffer);
 /* Whether a CUDA driver is in use in the process. Looks for one if none was seen yet. */
 bool pw_memory_has_cuda(void);
 

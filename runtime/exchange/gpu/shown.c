@@ -90,10 +90,9 @@ bool pw_gpu_offer(pw_segment_offer *o, const pw_buffer *buffer)
 
 bool pw_gpu_offer_again(pw_segment_offer *o, const pw_buffer *buffer)
 {
-    const pw_buffer plain = pw_view_plain(*buffer);
     pw_segment_exported memory;
 
-    if (!find(&plain, &memory) || memory.number != o->exported.number || wait_for_program(plain.place.gpu) != PW_OK)
+    if (!find(buffer, &memory) || memory.number != o->exported.number || wait_for_program(buffer->place.gpu) != PW_OK)
         return false;
     pw_late_begin(&o->late, true);
     return true;

@@ -4,7 +4,6 @@
  * block count all calls that might move it, and a rank that is not ready for it in one of them says so at once.
  */
 #include "runtime/engine/gpu/memory.h"
-#include "runtime/engine/memory/view.h"
 #include "runtime/exchange/direct.h"
 #include "runtime/exchange/gpu/replica.h"
 #include "runtime/exchange/gpu/shown.h"
@@ -151,18 +150,10 @@ static bool offer(pw_remote_slot *s)
     return pw_gpu_offer(s->record, &s->m.buffer);
 }
 
-/* The program may have freed the buffer and allocated memory of another kind at the same address. */
-static bool is_where_it_was(const pw_buffer *b)
-{
-    const pw_memory_place now = pw_memory_place_of(pw_view_first(b));
-
-    return now.kind == b->place.kind && now.gpu == b->place.gpu;
-}
-
 static void begin(pw_remote_slot *s, const pw_side *side, bool ready)
 {
     s->call++;
-    s->again = s->again && is_where_it_was(&s->m.buffer);
+    s->again = s->again && pw_memory_is_where_it_was(&s->m.buffer);
     s->ready = ready && s->active && (s->again || is_ready(s, side)) && (s->receives || offer(s));
     if (!s->again || !s->ready)
         pw_gpu_repeat_forget(&s->repeat);

@@ -286,7 +286,8 @@ static bool choose(pw_pending *p)
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
     p->left = NULL;
-    if (p->comm != MPI_COMM_NULL && pw_staging_again(s)) {
+    if (p->comm != MPI_COMM_NULL && (!is_on_device(s) || pw_memory_is_where_it_was(&s->buffer)) &&
+        pw_staging_again(s)) {
         p->left = pw_staging_is_open(s) ? NULL : s->site;
         return !p->left;
     }

@@ -388,6 +388,38 @@ static void moved_between_starts(void)
     free_side(&s);
 }
 
+/* Between two starts of persistent operations their memory becomes another GPU's, whose kernels alone reach it. */
+static void of_another_gpu(void)
+{
+    enum { STARTS = 6 };
+    side s = make_side(1 + rank);
+    MPI_Comm comm = proven(&s, "of another GPU");
+    void *others[] = {gpu_primary(1), gpu_primary(0)};
+    MPI_Request request;
+
+    if (rank == 0)
+        MPI_Send_init(s.gpu.at, s.count, s.type, 1, TAG, comm, &request);
+    else
+        MPI_Recv_init(s.gpu.at, s.count, s.type, 0, TAG, comm, &request);
+    for (unsigned i = 0; i < STARTS; i++) {
+        if (rank == 0)
+            put(&s, 60 + i);
+        else
+            fill(&s, 9);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == 0)
+            fill(&s, 77);
+        else
+            judge(&s, 60 + i, s.count, "of another GPU");
+        if (i % 2 != 0)
+            ((void (*)(uint64_t, void *))gpu_symbol("fake_hand_over"))((uintptr_t)s.gpu.at, others[i / 2 % 2]);
+    }
+    MPI_Request_free(&request);
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
 /* Memory that other processes cannot open goes in the other ways. */
 static void unopened(void)
 {
@@ -545,6 +577,8 @@ static void run(void)
     started_together();
     reallocated();
     moved_between_starts();
+    if (gpu_is_fake())
+        of_another_gpu();
     unopened();
     being_filled();
     of_other_lengths();

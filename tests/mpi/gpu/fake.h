@@ -49,6 +49,9 @@ void fake_place(void *at);
 void fake_open_memory(bool open);
 /* From now on an allocation is as one of a stream-ordered pool, which other processes cannot open. */
 void fake_pool(uint64_t address);
+/* From now on an allocation is another one, of this context, as if the program had freed it and got its addresses
+ * there. Its bytes stay. */
+void fake_hand_over(uint64_t address, void *context);
 /* Counts launched kernels by the beginning of their names: "pw_t0_" for tier 0, "pw_fused_" for fused moves, otherwise
  * all others. */
 long fake_launches(const char *prefix);

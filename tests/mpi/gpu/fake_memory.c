@@ -19,7 +19,7 @@ typedef struct allocation {
     uint64_t address;
     size_t bytes;
     fake_context_t *context;
-    int device;
+    int device, arena; /* `arena`: the device in whose arena the bytes lie */
     bool used, to_cpu;
     bool pooled;     /* as memory of stream-ordered pools: other processes cannot open it */
     uint64_t number; /* of all that was ever allocated */
@@ -84,6 +84,7 @@ static allocation *record(kind k, uint64_t address, size_t bytes, fake_context_t
                                   .bytes = bytes,
                                   .context = context,
                                   .device = context ? context->device : 0,
+                                  .arena = context ? context->device : 0,
                                   .used = true,
                                   .number = ++memory.numbers};
     return &memory.list[i];
@@ -117,10 +118,10 @@ static uint64_t arena_take(int device, size_t bytes)
 /* The latest allocation gives its addresses to the next one. */
 static void arena_give(const allocation *a)
 {
-    size_t at = a->address - (uint64_t)(uintptr_t)memory.seen[a->device];
+    size_t at = a->address - (uint64_t)(uintptr_t)memory.seen[a->arena];
 
-    if (at + arena_piece(a->bytes) == memory.top[a->device])
-        memory.top[a->device] = at;
+    if (at + arena_piece(a->bytes) == memory.top[a->arena])
+        memory.top[a->arena] = at;
 }
 
 int cuMemAlloc_v2(uint64_t *out, size_t bytes);
@@ -295,7 +296,7 @@ static void *shadow_of(const allocation *a, uint64_t address)
 {
     if (a->kind == IMPORTED)
         return a->shadow + (address - a->address);
-    return memory.shadow[a->device] + (address - (uint64_t)(uintptr_t)memory.seen[a->device]);
+    return memory.shadow[a->arena] + (address - (uint64_t)(uintptr_t)memory.seen[a->arena]);
 }
 
 void *fake_reach(const fake_context_t *context, uint64_t address, size_t bytes, bool copy)
@@ -365,9 +366,9 @@ bool fake_export(uint64_t address, fake_exported *out)
     found = a && a->kind == DEVICE && a->address == address && !a->pooled;
     if (found)
         *out = (fake_exported){.pid = getpid(),
-                               .file = memory.files[a->device],
+                               .file = memory.files[a->arena],
                                .device = a->device,
-                               .at = address - (uint64_t)(uintptr_t)memory.seen[a->device],
+                               .at = address - (uint64_t)(uintptr_t)memory.seen[a->arena],
                                .bytes = a->bytes};
     pthread_mutex_unlock(&memory.lock);
     return found;
@@ -412,6 +413,18 @@ void fake_pool(uint64_t address)
 {
     pthread_mutex_lock(&memory.lock);
     find(address)->pooled = true;
+    pthread_mutex_unlock(&memory.lock);
+}
+
+void fake_hand_over(uint64_t address, void *context)
+{
+    allocation *a;
+
+    pthread_mutex_lock(&memory.lock);
+    a = find(address);
+    a->context = context;
+    a->device = a->context->device;
+    a->number = ++memory.numbers;
     pthread_mutex_unlock(&memory.lock);
 }
 
