@@ -51,6 +51,7 @@ static void read_object(pw_linkage *l, const struct dl_phdr_info *info)
 typedef struct object_list {
     pw_linkage *at;
     size_t n;
+    const char *const *names;
     unsigned long long added, *seen; /* the loader's count of all objects it had ever mapped */
 } object_list;
 
@@ -64,6 +65,8 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *arg)
     list->added = info->dlpi_adds;
     if (list->seen && list->added == *list->seen)
         return 1;
+    if (list->names && !pw_linkage_is_named(info->dlpi_name, list->names))
+        return 0;
     grown = realloc(list->at, (list->n + 1) * sizeof *grown);
     if (!grown)
         return 1;
@@ -72,9 +75,9 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-pw_linkage *pw_linkage_list(size_t *n, unsigned long long *seen)
+pw_linkage *pw_linkage_list(const char *const *names, size_t *n, unsigned long long *seen)
 {
-    object_list list = {.seen = seen};
+    object_list list = {.names = names, .seen = seen};
 
     dl_iterate_phdr(take_object, &list);
     if (seen)

@@ -22,9 +22,11 @@ typedef struct pw_linkage {
     uintptr_t relro_begin, relro_end; /* the loader made this read-only after relocating */
 } pw_linkage;
 
-/* Returns the descriptions of all mapped objects, malloc'ed, and their number. `seen`, if it is not NULL, is the
- * loader's count of mapped objects at the last call: without further ones there is none in the list. */
-pw_linkage *pw_linkage_list(size_t *n, unsigned long long *seen);
+/* Returns the descriptions of the mapped objects with one of these names, malloc'ed, and their number. `names`: as of
+ * pw_linkage_is_named; NULL: of all. `seen`, if it is not NULL, is the loader's count of mapped objects at the last
+ * call: without further ones there is none in the list. Objects with other names are not read, which would take longer
+ * than all else: every kernel that is loaded is a further object. */
+pw_linkage *pw_linkage_list(const char *const *names, size_t *n, unsigned long long *seen);
 
 /* Returns whether the file of a library has one of these names, which NULL ends: before a dot, a dash or an underscore.
  * May be called in signal handlers. */

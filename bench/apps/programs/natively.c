@@ -30,7 +30,7 @@ void rows_call_natively(bool natively)
 {
     static const char *const packwright[] = {"libpackwright", NULL};
     size_t n;
-    pw_linkage *list = pw_linkage_list(&n, NULL);
+    pw_linkage *list = pw_linkage_list(NULL, &n, NULL);
 
     for (size_t i = 0; i < n; i++)
         if (!pw_linkage_is_named(list[i].path, packwright) &&

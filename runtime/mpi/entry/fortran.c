@@ -50,13 +50,10 @@ bool pw_fortran_redirect(void)
 {
     PW_HOLD(&state.lock);
     size_t n;
-    pw_linkage *list = pw_linkage_list(&n, &state.seen);
+    pw_linkage *list = pw_linkage_list(bindings, &n, &state.seen);
 
     for (size_t i = 0; i < n; i++) {
-        if (!pw_linkage_is_named(list[i].path, bindings))
-            continue;
-        if (!state.self)
-            state.self = pw_linkage_own_handle();
+        state.self = state.self ? state.self : pw_linkage_own_handle();
         take_in(&list[i]);
     }
     free(list);

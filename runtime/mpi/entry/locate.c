@@ -48,7 +48,7 @@ static void promote_mpi(void)
 {
     bool found = false;
     size_t n;
-    pw_linkage *list = pw_linkage_list(&n, NULL);
+    pw_linkage *list = pw_linkage_list(NULL, &n, NULL);
 
     for (size_t i = 0; i < n && !found; i++)
         found = *list[i].path && promote_from(list[i].path);

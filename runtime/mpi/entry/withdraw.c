@@ -72,7 +72,7 @@ static void hide(void *self, const char *name)
 void pw_withdraw(void)
 {
     size_t objects;
-    pw_linkage *list = pw_linkage_list(&objects, NULL);
+    pw_linkage *list = pw_linkage_list(NULL, &objects, NULL);
     void *self = pw_linkage_own_handle();
     int n = 0;
 
