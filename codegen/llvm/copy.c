@@ -66,11 +66,6 @@ static void copy_loop(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRe
     step_pair(g, dst, src, last);
 }
 
-static LLVMValueRef at_least(pw_gen *g, LLVMValueRef n, int64_t k)
-{
-    return LLVMBuildICmp(g->b, LLVMIntSGE, n, pw_gen_k(g, k), "");
-}
-
 /* The instruction moves its three registers on, so they are results as well as arguments. By the ABI the direction flag
  * is clear. */
 static void copy_string(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
@@ -83,24 +78,27 @@ static void copy_string(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValue
     LLVMBuildCall2(g->b, fn, code, args, 3, "");
 }
 
+/* Opens the branch of copies of `least` bytes and more, in calls that they suit. Returns false if there are none. */
+static bool open_longer(pw_gen *g, pw_if *f, LLVMValueRef suits, pw_val n, int64_t least)
+{
+    if (!suits || (n.known && n.k < least))
+        return false;
+    pw_if_open(g, f, LLVMBuildAnd(g->b, suits, pw_gen_compare(g, LLVMIntSGE, n.v, least), ""));
+    return true;
+}
+
 /* n >= 3 * STEP. */
 static void copy_whole(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n)
 {
-    bool may_string = g->string && !(n.known && n.k < PW_COPY_STRING);
     pw_if f;
+    bool may_string = open_longer(g, &f, g->string, n, PW_COPY_STRING);
     if (may_string) {
-        pw_if_open(g, &f, LLVMBuildAnd(g->b, g->string, at_least(g, n.v, PW_COPY_STRING), ""));
         copy_string(g, dst, src, n.v);
         pw_if_else(g, &f);
     }
     copy_loop(g, dst, src, n.v);
     if (may_string)
         pw_if_close(g, &f);
-}
-
-static LLVMValueRef at_most(pw_gen *g, LLVMValueRef n, int64_t k)
-{
-    return LLVMBuildICmp(g->b, LLVMIntSLE, n, pw_gen_k(g, k), "");
 }
 
 /* n >= STEP, `small` when it may well be less than four steps. */
@@ -111,13 +109,13 @@ static void copy_steps(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, 
         copy_whole(g, dst, src, n);
         return;
     }
-    pw_if_open(g, &one, at_most(g, n.v, 2 * STEP));
+    pw_if_open(g, &one, pw_gen_compare(g, LLVMIntSLE, n.v, 2 * STEP));
     both_ends(g, dst, src, n.v, 1);
     pw_if_else(g, &one);
-    pw_if_open(g, &two, at_most(g, n.v, 4 * STEP));
+    pw_if_open(g, &two, pw_gen_compare(g, LLVMIntSLE, n.v, 4 * STEP));
     both_ends(g, dst, src, n.v, 2);
     pw_if_else(g, &two);
-    pw_if_open(g, &three, at_most(g, n.v, MIXED_MAX));
+    pw_if_open(g, &three, pw_gen_compare(g, LLVMIntSLE, n.v, MIXED_MAX));
     copy_plain(g, dst, src, n.v);
     pw_if_else(g, &three);
     copy_whole(g, dst, src, n);
@@ -158,10 +156,9 @@ static void copy_stream(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValue
 
 static void copy_large(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, pw_val n, bool small)
 {
-    bool may_stream = g->stream && !(n.known && n.k < PW_COPY_STREAM);
     pw_if f;
+    bool may_stream = open_longer(g, &f, g->stream, n, PW_COPY_STREAM);
     if (may_stream) {
-        pw_if_open(g, &f, LLVMBuildAnd(g->b, g->stream, at_least(g, n.v, PW_COPY_STREAM), ""));
         copy_stream(g, dst, src, n.v);
         pw_if_else(g, &f);
     }
@@ -202,7 +199,7 @@ static void copy_halving(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValu
     pw_if f[6];
     int depth = 0;
     for (int64_t p = 32; p >= 1; p /= 2) {
-        pw_if_open(g, &f[depth], at_least(g, n, p));
+        pw_if_open(g, &f[depth], pw_gen_compare(g, LLVMIntSGE, n, p));
         if (p == 32) {
             copy_pair(g, dst, src, n, 16); /* the outer quarters … */
             LLVMValueRef last = LLVMBuildSub(g->b, n, pw_gen_k(g, 32), "");
@@ -220,7 +217,7 @@ static void copy_halving(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValu
 void pw_copy_any(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValueRef n)
 {
     pw_if f;
-    pw_if_open(g, &f, at_least(g, n, STEP));
+    pw_if_open(g, &f, pw_gen_compare(g, LLVMIntSGE, n, STEP));
     copy_large(g, dst, src, (pw_val){.v = n}, true);
     pw_if_else(g, &f);
     if (g->isa.masked_moves)

@@ -19,6 +19,16 @@ bool pw_gen_is(pw_val a, int64_t k)
     return a.known && a.k == k;
 }
 
+LLVMValueRef pw_gen_compare(pw_gen *g, LLVMIntPredicate relation, LLVMValueRef v, int64_t k)
+{
+    return LLVMBuildICmp(g->b, relation, v, pw_gen_k(g, k), "");
+}
+
+LLVMValueRef pw_gen_packed_bytes(pw_gen *g)
+{
+    return LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
+}
+
 pw_val pw_gen_num(pw_gen *g, pw_num n)
 {
     if (n.slot < 0)

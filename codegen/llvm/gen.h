@@ -51,6 +51,9 @@ pw_val pw_gen_const(pw_gen *g, int64_t k);
 pw_val pw_gen_num(pw_gen *g, pw_num n);
 LLVMValueRef pw_gen_k(pw_gen *g, int64_t k); /* i64 constant */
 bool pw_gen_is(pw_val a, int64_t k);         /* known, and k */
+/* i1: does the relation hold between v, an i64, and the constant? */
+LLVMValueRef pw_gen_compare(pw_gen *g, LLVMIntPredicate relation, LLVMValueRef v, int64_t k);
+LLVMValueRef pw_gen_packed_bytes(pw_gen *g); /* of the whole call */
 
 LLVMValueRef pw_gen_at(pw_gen *g, LLVMValueRef p, LLVMValueRef bytes);
 LLVMValueRef pw_gen_at_k(pw_gen *g, LLVMValueRef p, int64_t bytes);

@@ -78,7 +78,7 @@ static void emit_blocks(pw_gen *g, const pw_shape_region *r, pw_at at)
     pw_if guard;
     pw_loop l;
     /* Starts carry their base too; only their differences and the first, which is 0, matter. */
-    pw_if_open(g, &guard, LLVMBuildICmp(g->b, LLVMIntSGT, n.v, pw_gen_k(g, 0), ""));
+    pw_if_open(g, &guard, pw_gen_compare(g, LLVMIntSGT, n.v, 0));
     pw_loop_open(g, &l, 2, init);
     LLVMValueRef next = LLVMBuildAdd(g->b, l.phi[0], pw_gen_k(g, 1), "");
     LLVMValueRef end = pw_gen_entry(g, &r->block_starts, starts, next);

@@ -93,7 +93,7 @@ void pw_for_open(pw_gen *g, pw_for *f, pw_val count, LLVMValueRef dst, pw_val ds
         return;
     f->guarded = !(count.known && count.k > 0);
     if (f->guarded)
-        pw_if_open(g, &f->guard, LLVMBuildICmp(g->b, LLVMIntSGT, count.v, pw_gen_k(g, 0), ""));
+        pw_if_open(g, &f->guard, pw_gen_compare(g, LLVMIntSGT, count.v, 0));
     pw_loop_open(g, &f->loop, 3, init);
     f->i = f->loop.phi[0];
     f->dst = f->loop.phi[1];

@@ -118,17 +118,12 @@ static bool copies(const pw_gen *g, int64_t least)
     return false;
 }
 
-static LLVMValueRef packed_bytes(pw_gen *g)
-{
-    return LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-}
-
 /* Do both sides of the call fill the first-level cache, and does the packed one fit in the second? Beyond that, memory
  * is waited for, and vectors that prefetch are faster. */
 static LLVMValueRef is_between_caches(pw_gen *g)
 {
-    LLVMValueRef over = LLVMBuildSub(g->b, packed_bytes(g), pw_gen_k(g, PW_NEAR_BYTES / 2), "");
-    return LLVMBuildICmp(g->b, LLVMIntULE, over, pw_gen_k(g, PW_MIDDLE_BYTES - PW_NEAR_BYTES / 2), "");
+    LLVMValueRef over = LLVMBuildSub(g->b, pw_gen_packed_bytes(g), pw_gen_k(g, PW_NEAR_BYTES / 2), "");
+    return pw_gen_compare(g, LLVMIntULE, over, PW_MIDDLE_BYTES - PW_NEAR_BYTES / 2);
 }
 
 /* A pack of more than the last-level cache holds stores its long copies past the caches, with a fence at the end. A
@@ -140,7 +135,8 @@ static void emit_body(pw_gen *g)
     pw_if f;
     g->stream = NULL;
     if (streams)
-        g->stream = LLVMBuildICmp(g->b, LLVMIntSGE, packed_bytes(g), pw_gen_num(g, g->shape->stream_bytes).v, "");
+        g->stream =
+            LLVMBuildICmp(g->b, LLVMIntSGE, pw_gen_packed_bytes(g), pw_gen_num(g, g->shape->stream_bytes).v, "");
     g->string = strings ? is_between_caches(g) : NULL;
     emit_objects(g);
     if (!streams)
@@ -177,7 +173,7 @@ void pw_function_emit(pw_gen *g, const char *name, bool unpack)
     g->nmasks = 0;
     declare(g, name);
     LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->ctx, g->fn, "entry"));
-    pw_if_open(g, &some, LLVMBuildICmp(g->b, LLVMIntSGT, g->count, pw_gen_k(g, 0), ""));
+    pw_if_open(g, &some, pw_gen_compare(g, LLVMIntSGT, g->count, 0));
     if (!g->job->embed) {
         LLVMValueRef args = LLVMGetParam(g->fn, 3);
         g->params = pw_gen_load_fixed(g, g->ptr, args);

@@ -95,7 +95,7 @@ static void emit_windows(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_a
     }
     LLVMValueRef left = left_over(g, row->count, groups, blocks);
     pw_if some;
-    pw_if_open(g, &some, LLVMBuildICmp(g->b, LLVMIntSGT, left, pw_gen_k(g, 0), ""));
+    pw_if_open(g, &some, pw_gen_compare(g, LLVMIntSGT, left, 0));
     pw_window_emit(g, at.dst, at.src, moves, n, left);
     pw_if_close(g, &some);
 }
@@ -135,7 +135,7 @@ static void wide_move(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at a
         return;
     }
     LLVMValueRef in_page = LLVMBuildAnd(g->b, LLVMBuildPtrToInt(g->b, src, g->i64, ""), pw_gen_k(g, PAGE - 1), "");
-    pw_if_open(g, &f, LLVMBuildICmp(g->b, LLVMIntSLE, in_page, pw_gen_k(g, PAGE - width), ""));
+    pw_if_open(g, &f, pw_gen_compare(g, LLVMIntSLE, in_page, PAGE - width));
     pw_move_fixed(g, dst, src, width);
     pw_if_else(g, &f);
     pw_move_fixed(g, dst, src, m->n);
@@ -148,7 +148,7 @@ static void emit_wide(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at a
     pw_val zero = pw_gen_const(g, 0);
     pw_if some;
     pw_for f;
-    pw_if_open(g, &some, LLVMBuildICmp(g->b, LLVMIntSGE, but_one, pw_gen_k(g, 0), ""));
+    pw_if_open(g, &some, pw_gen_compare(g, LLVMIntSGE, but_one, 0));
     pw_for_open(g, &f, (pw_val){.v = but_one}, at.dst, zero, at.src, zero);
     wide_move(g, leaf, row, pw_row_at(g, row, at, f.i));
     pw_for_close(g, &f);
@@ -169,7 +169,7 @@ static pw_at next_iteration(pw_gen *g, const pw_row *row, pw_at at)
 static LLVMValueRef is_within_page(pw_gen *g, LLVMValueRef step)
 {
     LLVMValueRef above = LLVMBuildAdd(g->b, step, pw_gen_k(g, PAGE - 1), "");
-    return LLVMBuildICmp(g->b, LLVMIntULT, above, pw_gen_k(g, 2 * PAGE - 1), "");
+    return pw_gen_compare(g, LLVMIntULT, above, 2 * PAGE - 1);
 }
 
 /* Words whose places are found while the call runs. */
@@ -190,9 +190,9 @@ static pw_val singly_over_pages(pw_gen *g, const pw_leaf *leaf, const pw_row *ro
         return groups;
     LLVMValueRef grouped = is_within_page(g, from_afar ? row->src_step.v : row->dst_step.v);
     if (from_afar) {
-        LLVMValueRef bytes = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-        LLVMValueRef most = pw_gen_k(g, MANY_PAGES * leaf->moves[0].n);
-        grouped = LLVMBuildOr(g->b, grouped, LLVMBuildICmp(g->b, LLVMIntSLE, bytes, most, ""), "");
+        LLVMValueRef bytes = pw_gen_packed_bytes(g);
+        int64_t most = MANY_PAGES * leaf->moves[0].n;
+        grouped = LLVMBuildOr(g->b, grouped, pw_gen_compare(g, LLVMIntSLE, bytes, most), "");
     }
     return (pw_val){.v = LLVMBuildSelect(g->b, grouped, groups.v, pw_gen_k(g, 0), "")};
 }
@@ -221,19 +221,14 @@ static int64_t count_stores(int64_t n)
     return n > 32 ? (n + 31) / 32 : (n & (n - 1)) ? 2 : 1;
 }
 
-static LLVMValueRef is_above(pw_gen *g, LLVMValueRef value, int64_t k)
-{
-    return LLVMBuildICmp(g->b, LLVMIntSGT, value, pw_gen_k(g, k), "");
-}
-
 /* Does a step below a page, of blocks of `n` bytes, lead to few lines that share sets and do not stay there? */
 static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, LLVMValueRef total, LLVMValueRef few, int64_t n)
 {
     LLVMValueRef no = LLVMConstInt(g->i1, false, false);
     LLVMValueRef distance = pw_gen_call(g, "llvm.abs", &g->i64, 1, (LLVMValueRef[]){step, no}, 2);
-    LLVMValueRef far = is_above(g, LLVMBuildMul(g->b, total, distance, ""), RESIDENT_SPAN * n);
+    LLVMValueRef far = pw_gen_compare(g, LLVMIntSGT, LLVMBuildMul(g->b, total, distance, ""), RESIDENT_SPAN * n);
     LLVMValueRef low = LLVMBuildAnd(g->b, step, pw_gen_k(g, SET_STRIDE - 1), "");
-    LLVMValueRef shared = LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
+    LLVMValueRef shared = pw_gen_compare(g, LLVMIntEQ, low, 0);
     shared = LLVMBuildAnd(g->b, is_within_page(g, step), shared, "");
     return LLVMBuildAnd(g->b, shared, LLVMBuildAnd(g->b, few, far, ""), "");
 }
@@ -247,8 +242,8 @@ static LLVMValueRef twice_pays(pw_gen *g, LLVMValueRef step, LLVMValueRef total,
 static LLVMValueRef count_pairs(pw_gen *g, const pw_row *row, int64_t n, LLVMValueRef *pays)
 {
     LLVMValueRef step = row->dst_step.v;
-    LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-    LLVMValueRef few = LLVMBuildICmp(g->b, LLVMIntSLE, total, pw_gen_k(g, TWICE_LINES * n), "");
+    LLVMValueRef total = pw_gen_packed_bytes(g);
+    LLVMValueRef few = pw_gen_compare(g, LLVMIntSLE, total, TWICE_LINES * n);
     if (!g->isa.eager_stores) {
         *pays = twice_pays(g, step, total, few, n);
         return NULL;
@@ -256,10 +251,10 @@ static LLVMValueRef count_pairs(pw_gen *g, const pw_row *row, int64_t n, LLVMVal
     int64_t once = PW_NEAR_BYTES / QUEUED * count_stores(n); /* with `apart` so large, one store each is enough */
     LLVMValueRef low = LLVMBuildAnd(g->b, step, LLVMBuildNeg(g->b, step, ""), "");
     LLVMValueRef apart = pw_gen_call(g, "llvm.umin", &g->i64, 1, (LLVMValueRef[]){low, pw_gen_k(g, PAGE)}, 2);
-    LLVMValueRef alone = is_above(g, LLVMBuildMul(g->b, row->count.v, apart, ""), PW_NEAR_BYTES);
-    LLVMValueRef all = is_above(g, LLVMBuildMul(g->b, total, apart, ""), PW_NEAR_BYTES * n);
+    LLVMValueRef alone = pw_gen_compare(g, LLVMIntSGT, LLVMBuildMul(g->b, row->count.v, apart, ""), PW_NEAR_BYTES);
+    LLVMValueRef all = pw_gen_compare(g, LLVMIntSGT, LLVMBuildMul(g->b, total, apart, ""), PW_NEAR_BYTES * n);
     LLVMValueRef far = n <= g->isa.vector_bytes ? all : alone;
-    LLVMValueRef crowded = LLVMBuildAnd(g->b, far, is_above(g, apart, once), "");
+    LLVMValueRef crowded = LLVMBuildAnd(g->b, far, pw_gen_compare(g, LLVMIntSGT, apart, once), "");
     LLVMValueRef up = LLVMBuildAdd(g->b, apart, pw_gen_k(g, 2 * once - 1), "");
     LLVMValueRef pairs = LLVMBuildUDiv(g->b, up, pw_gen_k(g, 2 * once), "");
     *pays = LLVMBuildAnd(g->b, few, crowded, "");
@@ -290,7 +285,7 @@ static void emit_repeated(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_
 {
     pw_if many;
     if (pairs) {
-        pw_if_open(g, &many, is_above(g, pairs, 1));
+        pw_if_open(g, &many, pw_gen_compare(g, LLVMIntSGT, pairs, 1));
         emit_pairs(g, leaf, row, at, pairs);
         pw_if_else(g, &many);
     }
@@ -309,10 +304,10 @@ typedef struct ahead {
 /* Short rows end before their lines are used, and short copies find theirs in a near cache. */
 static LLVMValueRef is_long(pw_gen *g, const pw_row *row, int turns)
 {
-    LLVMValueRef total = LLVMBuildMul(g->b, pw_gen_num(g, g->shape->size).v, g->count, "");
-    LLVMValueRef much = LLVMBuildICmp(g->b, LLVMIntSGE, total, pw_gen_k(g, AHEAD_LEAST), "");
-    LLVMValueRef least = pw_gen_k(g, (int64_t)AHEAD_TURNS * turns);
-    return LLVMBuildAnd(g->b, much, LLVMBuildICmp(g->b, LLVMIntSGE, row->count.v, least, ""), "");
+    LLVMValueRef total = pw_gen_packed_bytes(g);
+    LLVMValueRef much = pw_gen_compare(g, LLVMIntSGE, total, AHEAD_LEAST);
+    int64_t least = (int64_t)AHEAD_TURNS * turns;
+    return LLVMBuildAnd(g->b, much, pw_gen_compare(g, LLVMIntSGE, row->count.v, least), "");
 }
 
 /*
@@ -326,7 +321,7 @@ static LLVMValueRef ahead_of(pw_gen *g, pw_val step, int64_t n, int turns, LLVMV
         return NULL;
     LLVMValueRef gap = LLVMBuildSub(g->b, step.v, pw_gen_k(g, n), "");
     LLVMValueRef behind = LLVMBuildSub(g->b, gap, pw_gen_k(g, LINE), "");
-    LLVMValueRef leaves_out = LLVMBuildICmp(g->b, LLVMIntULT, behind, pw_gen_k(g, AHEAD_GAP - LINE), "");
+    LLVMValueRef leaves_out = pw_gen_compare(g, LLVMIntULT, behind, AHEAD_GAP - LINE);
     *skips = *skips ? LLVMBuildOr(g->b, *skips, leaves_out, "") : leaves_out;
     return LLVMBuildSelect(g->b, leaves_out, step_times(g, step, turns).v, pw_gen_k(g, 0), "");
 }

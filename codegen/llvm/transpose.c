@@ -116,7 +116,7 @@ static LLVMValueRef in_squares(pw_gen *g, const square *q, int64_t tile)
 static LLVMValueRef apart(pw_gen *g, const square *q, int64_t bytes)
 {
     LLVMValueRef low = LLVMBuildAnd(g->b, q->src_stride.v, pw_gen_k(g, bytes - 1), "");
-    return LLVMBuildICmp(g->b, LLVMIntEQ, low, pw_gen_k(g, 0), "");
+    return pw_gen_compare(g, LLVMIntEQ, low, 0);
 }
 
 /* The rows of the source in a tile, by the rule of codegen/transpose.h. */
