@@ -20,7 +20,7 @@ typedef struct window {
     int ndst, nsrc;                   /* vectors */
     int64_t dst_step, src_step;       /* from one window to the next; 0: there is only one */
     int from[MAX_VECTORS * VECTOR];   /* source lane of every destination lane, or -1 */
-    int block[MAX_VECTORS * VECTOR];  /* its block */
+    int block[MAX_VECTORS * VECTOR];  /* its block, or -1 */
     int reader[MAX_VECTORS * VECTOR]; /* the block that reads a source lane, or -1 */
 } window;
 
@@ -78,6 +78,7 @@ static bool measure(const pw_move *moves, int n, window *w)
 static bool assign(const pw_move *moves, int n, window *w)
 {
     memset(w->from, -1, sizeof w->from);
+    memset(w->block, -1, sizeof w->block);
     memset(w->reader, -1, sizeof w->reader);
     for (int i = 0; i < n; i++) {
         int to = (int)(moves[i].dst - w->dst) / w->lane, from = (int)(moves[i].src - w->src) / w->lane;
