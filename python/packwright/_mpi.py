@@ -14,8 +14,14 @@ _PAIRS = ("FLOAT_INT", "DOUBLE_INT", "LONG_INT", "SHORT_INT", "LONG_DOUBLE_INT")
 _C, _FORTRAN = 0, 1
 
 
+# Open MPI 6.0.0a1 gives a program of the standard ABI its own numbers of orders and distributions, which have no other
+# meaning in any ABI (frontend/mpi/contents.c).
 def _order(MPI: Any, given: Dict[str, Any]) -> int:
-    return _C if given["order"] == MPI.ORDER_C else _FORTRAN
+    return {0: _C, 1: _FORTRAN, MPI.ORDER_C: _C, MPI.ORDER_FORTRAN: _FORTRAN}[given["order"]]
+
+
+def _distribution(MPI: Any, kind: int) -> int:
+    return {0: 1, 1: 2, 2: 0, MPI.DISTRIBUTE_NONE: 0, MPI.DISTRIBUTE_BLOCK: 1, MPI.DISTRIBUTE_CYCLIC: 2}[kind]
 
 
 def _list(constructor: str) -> Callable[..., Reference]:
@@ -65,9 +71,8 @@ def _subarray(MPI: Any, given: Dict[str, Any], olds: List[Reference]) -> Referen
 
 
 def _darray(MPI: Any, given: Dict[str, Any], olds: List[Reference]) -> Reference:
-    known = {MPI.DISTRIBUTE_NONE: 0, MPI.DISTRIBUTE_BLOCK: 1, MPI.DISTRIBUTE_CYCLIC: 2}
     gsizes = given["gsizes"]
-    kinds = (ctypes.c_int * len(gsizes))(*(known[kind] for kind in given["distribs"]))
+    kinds = (ctypes.c_int * len(gsizes))(*(_distribution(MPI, kind) for kind in given["distribs"]))
     arguments = numbers(-1 if value == MPI.DISTRIBUTE_DFLT_DARG else value for value in given["dargs"])
     return make("darray", given["size"], given["rank"], len(gsizes), numbers(gsizes), kinds, arguments,
                 numbers(given["psizes"]), _order(MPI, given), olds[0].address)

@@ -1,9 +1,11 @@
 """Types from mpi4py's datatypes: the bytes, their order and the bounds are those of its MPI."""
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import packwright
 import pytest
+from packwright import _mpi
 from reference import noise
 
 MPI = pytest.importorskip("mpi4py.MPI", reason="no mpi4py (package python3-mpi4py)")
@@ -173,6 +175,14 @@ def test_contents_are_left_as_they_were():
     nested.Free()
     compare(old)
     old.Free()
+
+
+def test_own_numbers_of_open_mpi():
+    """Version 6.0.0a1 gives a program of the standard ABI these in place of the ABI's constants."""
+    abi = SimpleNamespace(ORDER_C=12, ORDER_FORTRAN=15, DISTRIBUTE_BLOCK=16, DISTRIBUTE_CYCLIC=17, DISTRIBUTE_NONE=18)
+    assert [_mpi._order(abi, {"order": own}) for own in (0, 1)] == [_mpi._order(abi, {"order": n}) for n in (12, 15)] == [0, 1]
+    kinds = [_mpi._distribution(abi, kind) for kind in (16, 17, 18)]
+    assert [_mpi._distribution(abi, own) for own in (0, 1, 2)] == kinds == [1, 2, 0]
 
 
 def test_errors():
