@@ -34,6 +34,14 @@ enum { PW_VENDOR_INTEL = 1, PW_VENDOR_AMD = 2 };
 extern const pw_cpu pw_cpus_x86[];
 extern const pw_cpu pw_cpus_aarch64[];
 
+/* What cpuid says in the leaves that features are in: EAX to EDX of leaves 1, 7 and 0x80000001. */
+typedef struct pw_cpuid {
+    uint32_t leaf1[4], leaf7[4], amd[4];
+} pw_cpuid;
+
+/* Returns whether an x86 machine of this level has all that the name of `cpu` implies. */
+bool pw_cpu_is_whole(const pw_cpuid *a, const pw_cpu *cpu, int level);
+
 /* Identifies this machine: the name of a known CPU, or of the best generic level that the machine offers. *level is the
  * x86-64 level; 0 elsewhere. Call it once: in a virtual machine every cpuid goes to the hypervisor, which takes
  * microseconds. */

@@ -78,15 +78,12 @@ static const feature level4[] = {{7, EBX, 16}, {7, EBX, 17}, {7, EBX, 28}, {7, E
 /* VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ, VNNI, BITALG, VPOPCNTDQ, IFMA */
 static const feature vbmi_class[] = {{7, ECX, 1},  {7, ECX, 6},  {7, ECX, 8},  {7, ECX, 9}, {7, ECX, 10},
                                      {7, ECX, 11}, {7, ECX, 12}, {7, ECX, 14}, {7, EBX, 21}};
+/* Enhanced rep movsb, which firmware may turn off and hypervisors may hide. */
+static const feature fast_strings[] = {{7, EBX, 9}};
 /* Every CPU from Haswell and Zen on has AES and PCLMULQDQ. */
 static const feature modern[] = {{1, ECX, 25}, {1, ECX, 1}};
 /* Every Zen has SSE4A, SHA and ADX. */
 static const feature zen[] = {{0x80000001, ECX, 6}, {7, EBX, 29}, {7, EBX, 19}};
-
-/* The cpuid leaves that the features are in; each is read once. */
-typedef struct answers {
-    uint32_t leaf1[4], leaf7[4], amd[4];
-} answers;
 
 static void ask(uint32_t leaf, uint32_t r[4])
 {
@@ -94,7 +91,7 @@ static void ask(uint32_t leaf, uint32_t r[4])
         memset(r, 0, 4 * sizeof *r);
 }
 
-static bool has_all(const answers *a, const feature *f, size_t n)
+static bool has_all(const pw_cpuid *a, const feature *f, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const uint32_t *r = f[i].leaf == 1 ? a->leaf1 : f[i].leaf == 7 ? a->leaf7 : a->amd;
@@ -108,7 +105,7 @@ static bool has_all(const answers *a, const feature *f, size_t n)
 #define HAS(list) has_all(a, list, sizeof list / sizeof *list)
 
 /* Returns whether the system saves these registers (XCR0). */
-static bool os_saves(const answers *a, uint64_t mask)
+static bool os_saves(const pw_cpuid *a, uint64_t mask)
 {
     uint32_t lo, hi;
     if (!(a->leaf1[ECX] >> 27 & 1))
@@ -117,7 +114,7 @@ static bool os_saves(const answers *a, uint64_t mask)
     return (((uint64_t)hi << 32 | lo) & mask) == mask;
 }
 
-static int level_of(const answers *a)
+static int level_of(const pw_cpuid *a)
 {
     if (!HAS(level2))
         return 1;
@@ -140,7 +137,7 @@ static uint32_t host_vendor(void)
     return strcmp(name, "AuthenticAMD") == 0 ? PW_VENDOR_AMD : 0;
 }
 
-static const pw_cpu *model_of(const answers *a)
+static const pw_cpu *model_of(const pw_cpuid *a)
 {
     uint32_t vendor = host_vendor(), id = a->leaf1[EAX];
     uint32_t family = (id >> 8 & 15) + ((id >> 8 & 15) == 15 ? id >> 20 & 255 : 0);
@@ -151,16 +148,16 @@ static const pw_cpu *model_of(const answers *a)
     return NULL;
 }
 
-static bool is_whole(const answers *a, const pw_cpu *c, int level)
+bool pw_cpu_is_whole(const pw_cpuid *a, const pw_cpu *c, int level)
 {
-    return c && c->level <= level && HAS(modern) && (!(c->traits & VBMI) || HAS(vbmi_class)) &&
-           (c->vendor != PW_VENDOR_AMD || HAS(zen));
+    return c->level <= level && HAS(modern) && (!(c->traits & VBMI) || HAS(vbmi_class)) &&
+           (!(c->traits & STRINGS) || HAS(fast_strings)) && (c->vendor != PW_VENDOR_AMD || HAS(zen));
 }
 
 const char *pw_cpu_detect(int *level)
 {
     static const char *const levels[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-    answers a;
+    pw_cpuid a; /* each leaf is read once */
     const pw_cpu *c;
 
     ask(1, a.leaf1);
@@ -168,6 +165,6 @@ const char *pw_cpu_detect(int *level)
     ask(0x80000001, a.amd);
     c = model_of(&a);
     *level = level_of(&a);
-    return is_whole(&a, c, *level) ? c->name : levels[*level - 1];
+    return c && pw_cpu_is_whole(&a, c, *level) ? c->name : levels[*level - 1];
 }
 #endif

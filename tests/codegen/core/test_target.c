@@ -1,5 +1,5 @@
 /* Target names, and which targets run here. */
-#include "codegen/target.h"
+#include "codegen/target_cpu.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,6 +141,33 @@ static void isa(void **state)
     assert_int_equal(pw_target_isa_of(&t).vector_bytes, 16);
 }
 
+#if defined(__x86_64__)
+static const pw_cpu *find(const char *name)
+{
+    const pw_cpu *c = pw_cpus_x86;
+    while (strcmp(c->name, name) != 0)
+        c++;
+    return c;
+}
+
+/* A machine that lacks a feature of a name, or hides it, does not get the name. */
+static void names_imply_features(void **state)
+{
+    enum { EBX = 1, ECX = 2, VBMI_BIT = 1, FAST_STRINGS_BIT = 9 };
+    pw_cpuid all;
+    (void)state;
+    memset(&all, 0xff, sizeof all);
+    assert_true(pw_cpu_is_whole(&all, find("znver5"), 4));
+    assert_false(pw_cpu_is_whole(&all, find("znver5"), 3));
+    all.leaf7[EBX] &= ~(1U << FAST_STRINGS_BIT);
+    assert_false(pw_cpu_is_whole(&all, find("znver5"), 4));
+    assert_true(pw_cpu_is_whole(&all, find("znver4"), 4));
+    all.leaf7[ECX] &= ~(1U << VBMI_BIT);
+    assert_false(pw_cpu_is_whole(&all, find("znver4"), 4));
+    assert_true(pw_cpu_is_whole(&all, find("znver3"), 4));
+}
+#endif
+
 static void gpus_run_the_code_of_older_ones_of_their_generation(void **state)
 {
     pw_target gpu = pw_target_gpu(8, 2), older;
@@ -163,10 +190,17 @@ static void gpus_run_the_code_of_older_ones_of_their_generation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host),  cmocka_unit_test(compatible),
-        cmocka_unit_test(parse), cmocka_unit_test(parse_errors),
-        cmocka_unit_test(isa),   cmocka_unit_test(foreign_targets_do_not_run),
-        cmocka_unit_test(gpus),  cmocka_unit_test(gpus_run_the_code_of_older_ones_of_their_generation),
+        cmocka_unit_test(host),
+        cmocka_unit_test(compatible),
+        cmocka_unit_test(parse),
+        cmocka_unit_test(parse_errors),
+        cmocka_unit_test(isa),
+        cmocka_unit_test(foreign_targets_do_not_run),
+        cmocka_unit_test(gpus),
+        cmocka_unit_test(gpus_run_the_code_of_older_ones_of_their_generation),
+#if defined(__x86_64__)
+        cmocka_unit_test(names_imply_features),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
