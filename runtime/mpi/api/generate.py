@@ -67,7 +67,7 @@ FAMILIES = {"transfer": ("pw_transfer", "pw_transfer_call", "gets",
 # Fields of these that are true for calls that have a parameter of the role.
 FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
-# runtime/mpi/one_sided/is_native.h, runtime/mpi/strategy/operand.h, runtime/mpi/types/registry.h).
+# runtime/mpi/one_sided/is_native.h, runtime/engine/gpu/memory.h, runtime/mpi/types/registry.h).
 # Each with its kind of call and the uses of a type that one call stands for.
 KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
          "collective": None, "transfer": None, "operand": None, "packing": None, "file": None}
@@ -210,9 +210,7 @@ class Call:
         if self.kind == "collective":
             return f"pw_is_native_{self.blocking}({', '.join(p.for_hook(large) for p in self.until_comm)})"
         if self.kind == "operand":
-            places = [("({0} == MPI_IN_PLACE || {1})" if p.direction == "in" else "{1}").format(p.name, f"pw_memory_is_known_host({p.name})")
-                      for p in self.params if p.role == "buffer"]
-            return " && ".join(["!pw_gate_has_deferred()"] + places)
+            return " && ".join(["!pw_gate_has_deferred()"] + [self.operand_question(p) for p in self.params if p.role == "buffer"])
         triples = zip(self.params, self.params[1:], self.params[2:])
         buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
         if self.kind == "file":
@@ -230,6 +228,13 @@ class Call:
         peers = {t.name: rank.name for t, rank in zip(self.params, self.params[1:]) if t.role == "datatype" and rank.role == "rank"}
         return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, "
                            f"{peers.get(type.name, 'MPI_ANY_SOURCE')}, {times})" for buf, count, type in buffers)
+
+    @staticmethod
+    def operand_question(buffer):
+        """The question whether an operand is certain to be left to MPI."""
+        known = f"pw_memory_is_known_host({buffer.name})"
+        # A buffer that is read may be MPI_IN_PLACE, which is no address and means something to MPI alone.
+        return f"({buffer.name} == MPI_IN_PLACE || {known})" if buffer.direction == "in" else known
 
     def side_of(self, param):
         """The side that a parameter of a collective belongs to. The only buffer is one that is received."""
@@ -662,7 +667,7 @@ PW_EXPORT void {name}(MPI_Fint *type, MPI_Fint *error)
 def wrappers_source(calls):
     out = [BANNER, '#include "hooks.h"\n#include "next.h"\n#include "runtime/mpi/entry/fortran.h"\n#include "runtime/mpi/entry/gate.h"\n#include "runtime/mpi/entry/locate.h"\n#include "runtime/mpi/requests/pending.h"\n'
            '#include "runtime/mpi/types/registry.h"\n#include "runtime/mpi/one_sided/rma.h"\n#include "runtime/mpi/one_sided/is_native.h"\n#include "runtime/mpi/requests/loopback.h"\n'
-           '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/mpi/strategy/operand.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n#include <dlfcn.h>\n\n'
+           '#include "runtime/mpi/p2p/pack.h"\n#include "runtime/engine/gpu/memory.h"\n#include "runtime/mpi/strategy/is_native.h"\n#include "runtime/exchange/direct.h"\n\n#include <dlfcn.h>\n\n'
            '#define PW_EXPORT __attribute__((visibility("default")))\n'
            "/* These, which are most of the code, are compiled to be short, and lie apart from the ways of native calls. */\n"
            "#define PW_SHORT __attribute__((cold))\n"
