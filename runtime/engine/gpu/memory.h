@@ -67,6 +67,7 @@ unsigned pw_memory_held(const void *address);
 
 /* Whether a buffer's place is still right: the program may have freed the buffer, and have other memory there now. */
 bool pw_memory_is_where_it_was(const pw_buffer *buffer);
+
 /* Whether a CUDA driver is in use in the process. Looks for one if none was seen yet. */
 bool pw_memory_has_cuda(void);
 
@@ -80,7 +81,7 @@ static inline uintptr_t pw_memory_region(const void *address)
     return (uintptr_t)address >> PW_MEMORY_REGION_SHIFT;
 }
 
-/* Whether this is certainly host memory. False: only pw_memory_look can tell. */
+/* Whether this thread has found that it is host memory, and it still is. False: only pw_memory_look can tell. */
 PW_INLINE bool pw_memory_is_known_host(const void *address)
 {
     uintptr_t region = pw_memory_region(address);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "tests/mpi/gpu/fake.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -422,6 +423,10 @@ void fake_hand_over(uint64_t address, void *context)
 
     pthread_mutex_lock(&memory.lock);
     a = find(address);
+    if (!a) {
+        fprintf(stderr, "fake_hand_over: nothing is allocated at %#" PRIx64 "\n", address);
+        abort();
+    }
     a->context = context;
     a->device = a->context->device;
     a->number = ++memory.numbers;
