@@ -388,6 +388,42 @@ static void moved_between_starts(void)
     free_side(&s);
 }
 
+/* Nonblocking sends that are alike, but for where their source lies: in two allocations by turns, of which the second
+ * is freed in between, and its addresses are those of the next one. */
+static void sent_again(void)
+{
+    enum { SENDS = 8 };
+    side s[2] = {make_side(1), make_side(1)};
+    MPI_Comm comm = proven(&s[0], "sent again");
+    long opened = counted ? gpu_calls("cuIpcOpenMemHandle_v2") : 0;
+    MPI_Request request;
+
+    for (unsigned i = 0; i < SENDS; i++) {
+        side *one = &s[i % 2];
+
+        if (i == SENDS / 2 + 1) {
+            const void *was = one->gpu.at;
+
+            gpu_memory_free(&one->gpu);
+            one->gpu = gpu_memory_make(GPU_DEVICE, SPAN);
+            CHECK(one->gpu.at == was, "sent again: memory is not allocated where it was");
+        }
+        if (rank == 1) {
+            receive_one(one, 60 + i, comm, "sent again");
+            continue;
+        }
+        put(one, 60 + i);
+        MPI_Isend(one->gpu.at, one->count, one->type, 1, TAG, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        fill(one, 77);
+    }
+    opened = counted ? gpu_calls("cuIpcOpenMemHandle_v2") - opened : 0;
+    CHECK(!counted || opened == (rank == 1 ? 2 : 0), "sent again: rank %d has opened %ld allocations", rank, opened);
+    MPI_Comm_free(&comm);
+    free_side(&s[0]);
+    free_side(&s[1]);
+}
+
 /* Between two starts of persistent operations their memory becomes another GPU's, whose kernels alone reach it. */
 static void of_another_gpu(void)
 {
@@ -577,6 +613,7 @@ static void run(void)
     started_together();
     reallocated();
     moved_between_starts();
+    sent_again();
     if (gpu_is_fake())
         of_another_gpu();
     unopened();
