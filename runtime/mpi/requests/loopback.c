@@ -8,7 +8,7 @@
 #include "base/lock.h"
 #include "runtime/engine/memory/pool.h"
 
-enum { CHANNELS = 512, LOST = 64 };
+enum { CHANNELS = 512, PROBES = 8, LOST = 64 };
 
 typedef struct pw_loopback_channel {
     bool used;
@@ -20,7 +20,7 @@ typedef struct pw_loopback_channel {
     pw_loopback_receive *evidence; /* the receive that the last message should complete; NULL: none */
 } channel;
 
-/* The singleton, guarded by the lock. Channels lie where the hash of their key says, and nowhere else. */
+/* The singleton, guarded by the lock. A channel lies in one of PROBES places, from that of its hash on. */
 static struct {
     pthread_mutex_t lock;
     channel channels[CHANNELS];
@@ -156,24 +156,26 @@ static bool is_idle(const channel *c)
     return !c->first && c->waiting == 0 && !c->evidence;
 }
 
-/* NULL: the communicator is lost. A channel that is not idle keeps its place, and the other communicator is lost. */
+/* NULL: the communicator is lost, as it is where no place of the channel is free or idle. */
 static channel *channel_of(MPI_Comm comm, int tag)
 {
     uint64_t key = ((uint64_t)(uintptr_t)comm * 0x9e3779b97f4a7c15u) ^ ((uint64_t)(unsigned)tag * 0xbf58476d1ce4e5b9u);
-    channel *c = &table.channels[(key ^ key >> 32) % CHANNELS];
+    channel *place = NULL;
 
-    if (tag < 0 || is_lost(comm)) {
+    if (tag >= 0 && !is_lost(comm))
+        for (unsigned i = 0; i < PROBES; i++) {
+            channel *c = &table.channels[((key ^ key >> 32) + i) % CHANNELS];
+
+            if (c->used && c->comm == comm && c->tag == tag)
+                return c;
+            if (!c->used || (!place && is_idle(c)))
+                place = c;
+        }
+    if (place)
+        *place = (channel){.used = true, .comm = comm, .tag = tag};
+    else
         lose(comm);
-        return NULL;
-    }
-    if (c->used && c->comm == comm && c->tag == tag)
-        return c;
-    if (c->used && !is_idle(c)) {
-        lose(comm);
-        return NULL;
-    }
-    *c = (channel){.used = true, .comm = comm, .tag = tag};
-    return c;
+    return place;
 }
 
 void pw_loopback_post(pw_loopback_receive *r, MPI_Comm comm, int tag)

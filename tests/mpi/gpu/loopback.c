@@ -241,6 +241,32 @@ static void check_short(void)
     }
 }
 
+/* As many messages at once as a grid has neighbours, each with a tag of its own, which are `stride` apart. Afterwards
+ * messages are still moved. */
+static void check_many_tags(int stride)
+{
+    enum { MANY = 26, EACH = N / MANY };
+    MPI_Request requests[2 * MANY];
+    MPI_Status statuses[2 * MANY];
+    MPI_Datatype few;
+
+    MPI_Type_vector(EACH, 1, 2, MPI_DOUBLE, &few);
+    MPI_Type_commit(&few);
+    for (int round = 0; round < ROUNDS; round++) {
+        fill();
+        for (int i = 0; i < MANY; i++)
+            MPI_Irecv(in[0].at + 16 * EACH * i, 1, few, self, stride * (1 + i), comm, &requests[i]);
+        for (int i = 0; i < MANY; i++)
+            MPI_Isend(out[0].at + 16 * EACH * i, 1, few, self, stride * (1 + i), comm, &requests[MANY + i]);
+        MPI_Waitall(2 * MANY, requests, statuses);
+        for (int i = 0; i < EACH * MANY; i++)
+            memcpy(want[0] + 16 * i, from[0] + 16 * i, 8);
+        look("many tags");
+    }
+    MPI_Type_free(&few);
+    run(send, SLOTS, true, "Send after many tags");
+}
+
 /* ---- what is not ------------------------------------------------------------------------------------------------- */
 
 static void sends_first(MPI_Status *statuses)
@@ -417,6 +443,8 @@ int main(int argc, char **argv)
     run(alltoallw, 1, true, "Neighbor_alltoallw");
     check_dense();
     check_short();
+    for (int stride = 1; stride <= 1 << 10 && !gpu_mpi_is_said_aware(); stride <<= 10)
+        check_many_tags(stride); /* an MPI that takes GPU memory gets messages as short as these */
     check_random(30);
     run(sends_first, SLOTS, false, "sends first");
     run(isend, SLOTS, true, "Isend after that");
