@@ -149,7 +149,8 @@ static MPI_Count objects_of(const pw_side *side)
     return sum;
 }
 
-/* Both directions count as a receive: in a collective, MPI may pass on to other ranks what it receives. */
+/* Both directions count as a receive, which correctness needs: MPI may pass on to other ranks what it receives, and a
+ * root that is not the first rank of its node receives its own broadcast in MPICH, where a message may be cut. */
 static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MPI_Count objects)
 {
     pw_note_use use = {.buf = side->buf,
