@@ -68,8 +68,8 @@ FAMILIES = {"transfer": ("pw_transfer", "pw_transfer_call", "gets",
 FLAGS = {"op": "accumulates", "request": "with_request", "offset": "has_offset"}
 # Kinds of calls whose buffers are asked about before anything else (runtime/mpi/strategy/is_native.h, runtime/mpi/collective/is_native.h,
 # runtime/mpi/one_sided/is_native.h, runtime/engine/gpu/memory.h, runtime/mpi/types/registry.h).
-# Each with its kind of call and the uses of a type that one call stands for.
-KINDS = {"blocking": ("PW_CALL_BLOCKING", "1"), "nonblocking": ("PW_CALL_NONBLOCKING", "1"),
+# Those of messages with their kind of call.
+KINDS = {"blocking": "PW_CALL_BLOCKING", "nonblocking": "PW_CALL_NONBLOCKING",
          "collective": None, "transfer": None, "operand": None, "packing": None, "file": None}
 ROLE_OF = {"in": "PW_SEND", "out": "PW_RECV", "inout": "PW_BOTH"}
 BANNER = "/* Generated from runtime/mpi/api. */\n"
@@ -224,10 +224,9 @@ class Call:
             arguments = [str(buffers[0][0].direction == "out").lower(), *(p.name for p in buffers[0]),
                          *(p.name for p in self.params if p.name in ("target_count", "target_datatype"))]
             return f"pw_transfer_is_native({', '.join(arguments)})"
-        kind, times = KINDS[self.kind]
         peers = {t.name: rank.name for t, rank in zip(self.params, self.params[1:]) if t.role == "datatype" and rank.role == "rank"}
-        return " && ".join(f"pw_is_native({kind}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, "
-                           f"{peers.get(type.name, 'MPI_ANY_SOURCE')}, {times})" for buf, count, type in buffers)
+        return " && ".join(f"pw_is_native({KINDS[self.kind]}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, "
+                           f"{peers.get(type.name, 'MPI_ANY_SOURCE')}, PW_NOTE_STAGED_NS)" for buf, count, type in buffers)
 
     @staticmethod
     def operand_question(buffer):
@@ -262,7 +261,7 @@ class Call:
         """The question that knows the calls that a thread remembers (is_native.h of strategy); None: there is none."""
         if self.kind not in ("blocking", "nonblocking"):
             return None
-        return re.sub(r"pw_is_native\((.*?), \w+, 1\)", r"pw_is_left_again(\1)", self.native_question(large))
+        return re.sub(r"pw_is_native\((.*?), \w+, PW_NOTE_STAGED_NS\)", r"pw_is_left_again(\1)", self.native_question(large))
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):

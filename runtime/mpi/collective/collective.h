@@ -66,6 +66,13 @@ typedef struct pw_side {
     bool computes;      /* MPI computes with the elements, so it gets the program's type */
 } pw_side;
 
+/* Returns pw_note_use.staged of each of the uses of a side: it is staged as a whole, unless blocks that have a type
+ * each have wide displacements. */
+static inline int pw_side_staged(const pw_side *side, int uses)
+{
+    return side->form == PW_SIDE_TYPED && side->displs.wide ? PW_NOTE_STAGED_NS : PW_NOTE_SIDE_NS / uses;
+}
+
 typedef enum pw_collective_family {
     PW_BCAST, /* has one side only: `recv` */
     PW_REDUCE,

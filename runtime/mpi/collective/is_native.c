@@ -84,7 +84,7 @@ PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int
         return true;
     if (RARELY(!entry))
         return last && blocks == 1 && side->form <= PW_SIDE_EQUAL &&
-               pw_is_native(kind, PW_BOTH, side->type, side->buf, total, MPI_ANY_SOURCE, 1);
+               pw_is_native(kind, PW_BOTH, side->type, side->buf, total, MPI_ANY_SOURCE, pw_side_staged(side, 1));
     if (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away))
         return false;
     if (pw_entry_is_left(entry))
@@ -205,7 +205,7 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
             entry = pw_registry_learned(last_type);
         }
         if (RARELY(!entry)) {
-            if (!pw_is_native(kind, PW_BOTH, last_type, at, count, MPI_ANY_SOURCE, 1))
+            if (!pw_is_native(kind, PW_BOTH, last_type, at, count, MPI_ANY_SOURCE, pw_side_staged(side, blocks)))
                 return false;
             call->n = MOST_SITES + 1; /* not remembered, since each use adds to the type's note */
             continue;

@@ -16,7 +16,7 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
                                      int times)
 {
     return pw_registry_use(
-        type, (pw_note_use){.buf = buf, .count = peer == MPI_PROC_NULL ? 0 : count, .role = role, .times = times});
+        type, (pw_note_use){buf, peer == MPI_PROC_NULL ? 0 : count, role, times, times == 1 ? PW_NOTE_STAGED_NS : 0});
 }
 
 /* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then.

@@ -49,7 +49,7 @@ static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsig
 }
 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
-                  int times)
+                  int staged)
 {
     uint64_t key = pw_type_key(type);
     unsigned epoch = pw_epoch_now(); /* before all else, since a change ends it */
@@ -66,7 +66,6 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
         return false;
     if (!pw_note_is(found))
         return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
-    return (front && times == 1 &&
-            pw_note_takes_few(type, buf, count, role, pw_handle_front(&pw_registry_types, key))) ||
-           pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, times}, found, is_left, &a);
+    return (front && pw_note_takes_few(type, buf, count, role, staged, pw_handle_front(&pw_registry_types, key))) ||
+           pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged}, found, is_left, &a);
 }

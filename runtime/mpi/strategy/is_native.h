@@ -34,9 +34,9 @@ PW_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, pw_r
 
 /* Returns whether an argument of a call between two processes, to or from `peer`, is certain to be left to MPI. The
  * answer is no while calls have something to look after on their way, and before the start, when the functions of MPI
- * are not known. `times` as in pw_note_use. */
+ * are not known. `staged` as in pw_note_use. */
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
-                  int times);
+                  int staged);
 
 /* Returns the epoch with which a call that is left to MPI now is remembered: one that is over if calls have to look
  * after something on their way out. To be asked before all else of the call. */

@@ -5,7 +5,8 @@
  * types never move more than that. So MPI_Type_commit only notes a type, and its calls are left to MPI. Each call adds
  * to the note what Packwright could have gained in it, and the type is learned before the call with which the sum
  * reaches the cost of learning. A program thus never loses more than twice what it would have lost by the better of the
- * two, learning at once and never, had that been known (the rule of ski rental).
+ * two, learning at once and never, had that been known (the rule of ski rental). The cost is that in a program that
+ * learns one type after the other; to learn a single one takes more, so short messages are counted below their gain.
  *
  * A type whose look is that of one learned before (recent.c) gains nothing by its bytes while MPI would get that one's
  * messages.
@@ -30,13 +31,17 @@
  * Learning costs what was measured (build/bench/types_mpich): asking MPI how the type was made, compiling the
  * layout and registering it, for types that are all different; for lists, the cost of a number in long ones. Packwright
  * gains half a nanosecond a byte where elements of 8 and 16 bytes lie apart, and nothing in blocks of some KiB. Before
- * a type is learned nobody knows which of the two it is.
+ * a type is learned nobody knows which of the two it is. Staging takes up to 300 ns of that for a message, and 800 for
+ * a side of a collective. More is taken off here, since to learn a single type, with its code in no cache, takes 40 us.
  */
 enum {
     PW_NOTE_LEARN_NS = 3000,     /* what it costs to learn a strided type, and */
     PW_NOTE_LEARN_ENTRY_NS = 40, /* more for each number and type that its constructor was given */
     PW_NOTE_CALL_NS = 100,       /* what Packwright gains in a call with few bytes, and */
-    PW_NOTE_BYTES_A_NS = 2,      /* one nanosecond more for so many bytes */
+    PW_NOTE_BYTES_A_NS = 2,      /* one nanosecond more for so many bytes; */
+    PW_NOTE_STAGED_NS = 350,     /* less where one message is staged, */
+    PW_NOTE_SIDE_NS = 1200,      /* or the blocks of a side of a collective are staged together, but */
+    PW_NOTE_LEAST_NS = 40,       /* not less than this */
     PW_NOTE_REPEATED = 16        /* uses that one persistent operation is taken to stand for */
 };
 
@@ -49,6 +54,7 @@ typedef struct pw_note_use {
     MPI_Count count; /* objects */
     pw_role role;    /* of messages; PW_SEND for all other calls */
     int times;       /* for how many uses this one stands */
+    int staged;      /* the nanoseconds that staging takes off its gain; 0: nothing, or it is not counted */
 } pw_note_use;
 
 /* The number of types that are noted and not learned; the uses that were left to MPI, and their bytes. */
@@ -86,10 +92,18 @@ static inline bool pw_note_bytes(MPI_Datatype type, MPI_Count count, int64_t *by
            !__builtin_mul_overflow((int64_t)size, (int64_t)count, bytes) && *bytes > 0;
 }
 
+/* Returns the nanoseconds that Packwright may gain in a use of so many bytes. `staged`: as in pw_note_use. */
+static inline int64_t pw_note_gain(int64_t bytes, int staged)
+{
+    int64_t ns = PW_NOTE_CALL_NS + bytes / PW_NOTE_BYTES_A_NS - staged;
+
+    return ns > PW_NOTE_LEAST_NS ? ns : PW_NOTE_LEAST_NS;
+}
+
 /* Leaves a use to MPI and counts it in the type's note if no case makes it special: the buffer is known to be host
  * memory, the message is so short that MPI can always receive it, and the sum of what was gained stays below the cost
  * of learning any type. Returns false if it has done nothing. `at`: the slot of the type in front of the table. */
-static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role,
+static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int staged,
                                      pw_handle_slot *at)
 {
     void *note = atomic_load_explicit(&at->value, memory_order_acquire);
@@ -100,7 +114,7 @@ static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Cou
         return false;
     if (__builtin_expect(!pw_note_bytes(type, count, &bytes), 0))
         return false;
-    ns = pw_note_ns(note) + PW_NOTE_CALL_NS + bytes / PW_NOTE_BYTES_A_NS;
+    ns = pw_note_ns(note) + pw_note_gain(bytes, staged);
     if (__builtin_expect(ns >= PW_NOTE_LEARN_NS || (role != PW_SEND && bytes > pw_note_most_native), 0))
         return false;
     if (__builtin_expect(atomic_load_explicit(&at->value, memory_order_relaxed) == note, 1))

@@ -100,8 +100,9 @@ static inline bool pw_registry_leaves(MPI_Datatype type, const void *buf, MPI_Co
     const void *found = pw_handle_table_peek(&pw_registry_types, key);
 
     return pw_memory_is_known_host(packed) &&
-           (pw_note_is(found) ? pw_note_takes_few(type, buf, count, PW_SEND, pw_handle_front(&pw_registry_types, key))
-                              : pw_registry_found_plain(found, buf));
+           (pw_note_is(found)
+                ? pw_note_takes_few(type, buf, count, PW_SEND, 0, pw_handle_front(&pw_registry_types, key))
+                : pw_registry_found_plain(found, buf));
 }
 
 /* Calls tell the registry about types by these functions. Both are thread safe, and ignore types that are already

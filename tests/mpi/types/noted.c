@@ -140,6 +140,45 @@ static void check_short_uses(void)
     }
 }
 
+/* What staging takes is more than so short a message gains, so it has to come often. */
+static void check_short_messages(void)
+{
+    enum { FIRST = 64, MANY = 100 };
+    MPI_Datatype type = committed(SHORT);
+    long before = learned;
+
+    for (int i = 0; i < FIRST; i++)
+        CHECK(send_stays(type, SHORT), "short message %d", i);
+    for (int i = FIRST; i < MANY; i++)
+        send_stays(type, SHORT);
+    CHECK(learned > before || rank > 1, "a type of %d short messages was not learned", MANY);
+    MPI_Type_free(&type);
+}
+
+/* Staging a side takes more than staging a message, and its blocks share that. */
+static void check_short_collectives(void)
+{
+    enum { FIRST = 64, MANY = 80, FEW = 5, LONGER = 200, RANKS = 2 };
+    static double memory[RANKS * 2 * LONGER], other[RANKS * 2 * LONGER];
+    MPI_Datatype type = committed(SHORT), types[RANKS];
+    int counts[RANKS] = {1, 1}, displs[RANKS] = {0, 16 * LONGER};
+    long before = learned;
+
+    for (int i = 0; i < FIRST; i++)
+        MPI_Bcast(memory, 1, type, 0, MPI_COMM_WORLD);
+    CHECK(learned == before, "a type of %d short broadcasts was learned", FIRST);
+    for (int i = FIRST; i < MANY; i++)
+        MPI_Bcast(memory, 1, type, 0, MPI_COMM_WORLD);
+    CHECK(learned > before, "a type of %d short broadcasts was not learned", MANY);
+    MPI_Type_free(&type);
+    before = learned;
+    types[0] = types[1] = committed(LONGER);
+    for (int i = 0; i < FEW; i++)
+        MPI_Alltoallw(memory, counts, displs, types, other, counts, displs, types, MPI_COMM_WORLD);
+    CHECK(learned > before, "a type of %d blocks was not learned", 2 * RANKS * FEW);
+    MPI_Type_free(&types[0]);
+}
+
 static void check_long_use(void)
 {
     MPI_Datatype type = committed(LONG);
@@ -296,10 +335,6 @@ static void check_other_calls(void)
     blocks = LONG / SHORT / ranks;
     MPI_Bcast(memory, LONG / SHORT, type, 0, MPI_COMM_WORLD);
     expect_learned(&type, "a broadcast");
-    type = committed(SHORT);
-    for (int i = 0; i < ENOUGH; i++)
-        MPI_Bcast(memory, 1, type, 0, MPI_COMM_WORLD);
-    expect_learned(&type, "short broadcasts");
     type = committed(SHORT);
     MPI_Alltoall(memory, blocks, type, other, blocks, type, MPI_COMM_WORLD);
     expect_learned(&type, "an exchange of all with all");
@@ -518,6 +553,8 @@ static void check_threads(void)
 static void check(void)
 {
     check_short_uses();
+    check_short_messages();
+    check_short_collectives();
     check_long_use();
     check_send_asks_nothing();
     check_all_alike();
