@@ -1,6 +1,6 @@
 /*
  * What a thread remembers of calls: that the next ones like them need no look at their arguments. A call is found by a
- * key, by the place of a buffer, and by its size. What is remembered holds as long as the epoch stays. The
+ * key, by the place of a buffer, and by its count. What is remembered holds as long as the epoch stays. The
  * caller has the tables, each of 1 << PW_RECALL_BITS calls, which begin as zeroes and belong to one thread.
  */
 #ifndef PW_BASE_RECALL_H
@@ -18,8 +18,8 @@ enum {
 
 typedef struct pw_recall {
     _Alignas(64) uint64_t key;
-    uint64_t from;              /* the first address of the place */
-    uint64_t size, least, more; /* `count` of this size are so many bytes more than the least ones at most */
+    uint64_t from;        /* the first address of the place */
+    uint64_t least, more; /* the least count, and by how much others may exceed it */
     unsigned epoch;
     void *by; /* what the caller wants to know of such calls */
 } pw_recall;
@@ -60,7 +60,7 @@ PW_INLINE pw_recall *pw_recall_find(pw_recall *table, uint64_t key, const void *
         __asm__("" : "+r"(at)); /* so that the first place needs no copy of its address */
     }
     return at->key == key && ((uintptr_t)buf - at->from) >> PW_RECALL_REGION == 0 &&
-                   (uint64_t)count * at->size - at->least <= at->more && pw_epoch_now() == at->epoch
+                   (uint64_t)count - at->least <= at->more && pw_epoch_now() == at->epoch
                ? at
                : NULL;
 }

@@ -1,4 +1,4 @@
-/* Unit test of base/recall: what is remembered holds for its key, its place, its sizes and its epoch. */
+/* Unit test of base/recall: what is remembered holds for its key, its place, its counts and its epoch. */
 #include "base/recall.h"
 
 #include <setjmp.h>
@@ -14,11 +14,10 @@ enum { KEY = 0x4c000405, PLACE = 1 << PW_RECALL_REGION };
 static pw_recall table[1 << PW_RECALL_BITS];
 static char *const buffer = (char *)(uintptr_t)(7 * PLACE + 60);
 
-/* Messages of 9 to 16 bytes, of objects of 4 bytes, whose lowest byte lies 40 bytes behind the buffer's address. */
+/* Messages of 3 and 4 objects whose lowest byte lies 40 bytes behind the buffer's address. */
 static void remember(uint64_t key)
 {
-    pw_recall call = {
-        .key = key, .from = pw_recall_from(buffer, 40), .size = 4, .least = 9, .more = 7, .epoch = pw_epoch_now()};
+    pw_recall call = {.key = key, .from = pw_recall_from(buffer, 40), .least = 3, .more = 1, .epoch = pw_epoch_now()};
 
     pw_recall_keep(table, call, buffer);
 }

@@ -171,7 +171,6 @@ static void leave(const pw_transfer *t, const past_transfer *now)
 {
     pw_recall call = {.key = pw_transfer_key(t->gets, t->origin_count, t->origin, t->type),
                       .from = pw_recall_from(t->buf, now->own.lo),
-                      .size = 1,
                       .least = (uint64_t)t->count,
                       .epoch = now->epoch,
                       .by = now->site};

@@ -34,14 +34,13 @@ static bool is_left(void *arg, const pw_entry *entry)
 
 static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsigned epoch)
 {
-    pw_recall call = {.key = key, .from = pw_recall_from(a->buf, entry->lowest), .epoch = epoch};
+    pw_recall call = {.key = key, .from = pw_recall_from(a->buf, entry->lowest), .more = UINT64_MAX, .epoch = epoch};
 
     if (!is_left(a, entry))
         return false;
-    if (a->site) {
-        call.size = (uint64_t)entry->size;
-        call.least = (uint64_t)a->site->least;
-        call.more = (uint64_t)(a->site->most - a->site->least);
+    if (a->site) { /* of a class of sizes that has this message, and so a multiple of the type's size */
+        call.least = (uint64_t)((a->site->least + entry->size - 1) / entry->size);
+        call.more = (uint64_t)(a->site->most / entry->size) - call.least;
     }
     call.by = a->site;
     pw_recall_keep(pw_left_messages(a->kind, a->role), call, a->buf);
