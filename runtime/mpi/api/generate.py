@@ -483,14 +483,14 @@ def wrapper(f):
     if not straight:
         return guarded(f.since, f"PW_EXPORT PW_SHORT int {f.symbol}({exported(f)})\n{gated_body(f)}\n", f.large)
     text = f"static PW_APART int gated_{f.symbol}({f.params()})\n{gated_body(f)}\n"
+    # An inert library leaves all calls to MPI. This is asked before questions that are long, and after those that are short.
+    if first or call.kind == "collective":
+        straight = f"pw_gate_is_inert() || ({straight})"
+    elif call.kind:
+        straight = f"({straight}) || pw_gate_is_inert()"
     if first:
         text += f"static PW_APART int asked_{f.symbol}({f.params()})\n{asking_body(f, straight, 'gated')}\n"
         straight = first
-    # An inert library leaves all calls to MPI. Collectives ask this first, since their own question is long.
-    if call.kind == "collective":
-        straight = f"pw_gate_is_inert() || {straight}"
-    elif call.kind:
-        straight = f"({straight}) || pw_gate_is_inert()"
     text += f"PW_EXPORT int {f.symbol}({exported(f, bool(first))})\n{asking_body(f, straight, 'asked' if first else 'gated')}\n"
     return guarded(f.since, text, f.large)
 
