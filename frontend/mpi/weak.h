@@ -6,6 +6,8 @@
 #ifndef PW_FRONTEND_MPI_WEAK_H
 #define PW_FRONTEND_MPI_WEAK_H
 
+#include <mpi.h>
+
 #pragma weak PMPI_Allgather
 #pragma weak PMPI_Allreduce
 #pragma weak PMPI_Barrier
