@@ -126,7 +126,8 @@ static int get_contents(MPI_Datatype type, const pw_envelope *e, raw_arrays *raw
 }
 
 /* Open MPI 6.0.0a1 gives a program of the standard ABI its own numbers of orders and distributions. They have no other
- * meaning in any ABI, so they are replaced by the constants that they stand for wherever they are met. */
+ * meaning in any ABI, so they are replaced by the constants that they stand for wherever they are met, here and in
+ * python/packwright/_mpi.py. */
 static void replace_own_numbers(pw_contents *c)
 {
     enum { OWN_ORDER_C, OWN_ORDER_FORTRAN, OWN_BLOCK = 0, OWN_CYCLIC, OWN_NONE, OWN_DEFAULT = -1 };
@@ -134,10 +135,10 @@ static void replace_own_numbers(pw_contents *c)
 
     if (c->envelope.combiner == MPI_COMBINER_DARRAY && nints > 3)
         n = c->nums[2];
-    else if (c->envelope.combiner != MPI_COMBINER_SUBARRAY || nints < 1)
+    else if (c->envelope.combiner != MPI_COMBINER_SUBARRAY)
         return;
-    if (n < 0 || n > (nints - 1) / 3)
-        return; /* nonsense, which the decoder refuses */
+    if (n < 0 || n > (nints - 4) / 3)
+        return; /* nonsense, which the decoder refuses: size, rank, dimensions and order are four more */
     end[-1] = end[-1] == OWN_ORDER_C ? MPI_ORDER_C : end[-1] == OWN_ORDER_FORTRAN ? MPI_ORDER_FORTRAN : end[-1];
     for (int64_t *kind = end - 1 - 3 * n, *arg = kind + n; arg < end - 1 - n; kind++, arg++) {
         *kind = *kind == OWN_BLOCK    ? MPI_DISTRIBUTE_BLOCK
