@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TIMES = 3 };
+enum { TIMES = 8 }; /* a thread that maps memory in between may take the address once */
 
 /* The bindings are noticed when a type is learned, which a forced strategy has done at once. */
 static void learn_a_type(int stride)
@@ -51,6 +51,6 @@ int main(int argc, char **argv)
         same += i > 0 && base[i] == base[0];
     }
     MPI_Finalize();
-    printf("%s, %d of %d times at the first address\n", bad ? "FAILED" : "passed", same, TIMES - 1);
-    return bad;
+    printf("%s, %d of %d times at the first address\n", bad || !same ? "FAILED" : "passed", same, TIMES - 1);
+    return bad || !same;
 }
