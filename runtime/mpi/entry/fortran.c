@@ -52,10 +52,10 @@ bool pw_fortran_redirect(void)
     size_t n;
     pw_linkage *list = pw_linkage_list(bindings, &n, &state.seen);
 
-    for (size_t i = 0; i < n; i++) {
-        state.self = state.self ? state.self : pw_linkage_own_handle();
+    if (!state.self && n > 0)
+        state.self = pw_linkage_own_handle();
+    for (size_t i = 0; i < n; i++)
         take_in(&list[i]);
-    }
     free(list);
     return !state.incomplete;
 }
