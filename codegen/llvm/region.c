@@ -126,17 +126,20 @@ static LLVMValueRef is_between_caches(pw_gen *g)
     return pw_gen_compare(g, LLVMIntULE, over, PW_MIDDLE_BYTES - PW_NEAR_BYTES / 2);
 }
 
-/* A pack of more than the last-level cache holds stores its long copies past the caches, with a fence at the end. A
- * call that is_between_caches makes long copies by the string instruction, where that pays. */
+/* Does the call move more than the last-level cache holds? */
+static LLVMValueRef is_beyond_caches(pw_gen *g)
+{
+    return LLVMBuildICmp(g->b, LLVMIntSGE, pw_gen_packed_bytes(g), pw_gen_num(g, g->shape->stream_bytes).v, "");
+}
+
+/* A pack that is_beyond_caches stores its long copies past them, with a fence at the end. A call that
+ * is_between_caches makes long copies by the string instruction, where that pays. */
 static void emit_body(pw_gen *g)
 {
     bool streams = !g->unpack && strcmp(g->job->target->arch, "x86_64") == 0 && copies(g, PW_COPY_STREAM);
     bool strings = g->isa.strings && copies(g, PW_COPY_STRING);
     pw_if f;
-    g->stream = NULL;
-    if (streams)
-        g->stream =
-            LLVMBuildICmp(g->b, LLVMIntSGE, pw_gen_packed_bytes(g), pw_gen_num(g, g->shape->stream_bytes).v, "");
+    g->stream = streams ? is_beyond_caches(g) : NULL;
     g->string = strings ? is_between_caches(g) : NULL;
     emit_objects(g);
     if (!streams)
