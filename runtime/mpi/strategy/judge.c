@@ -30,7 +30,7 @@ static void begin_flight(void)
     pw_parts_flight(1);
 }
 
-static void time_call(void)
+void pw_judge_enters(void)
 {
     if (pw_gate_judged & PW_GATE_TIMED)
         return;
@@ -51,7 +51,7 @@ int pw_judge_take(const pw_site_key *key, const pw_site_question *q, pw_site **s
     }
     way = pw_site_take(key, q, &judge.call, &judge.flight, site);
     if (judge.call.lead || flies)
-        time_call();
+        pw_judge_enters();
     return way;
 }
 
@@ -66,11 +66,6 @@ void pw_judge_spoil(void)
     pw_round_spoil(&judge.flight);
 }
 
-void pw_judge_enters(void)
-{
-    time_call();
-}
-
 void pw_judge_passes(void)
 {
     if (pw_gate_judged & PW_GATE_TIMED)
@@ -79,7 +74,7 @@ void pw_judge_passes(void)
 
 void pw_judge_completes(void)
 {
-    time_call();
+    pw_judge_enters();
     judge.completing = true;
 }
 
