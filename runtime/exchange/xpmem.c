@@ -77,25 +77,17 @@ void pw_xpmem_show(void)
         pw_log(PW_LOG_INFO, "XPMEM makes no segment of this process, and is not used");
 }
 
-/* The own header if other processes can attach memory of this one. */
-static pw_segment_header *shown(void)
-{
-    pw_segment_header *h = pw_segment_own_header();
-
-    return h && atomic_load_explicit(&h->xpmem, memory_order_relaxed) ? h : NULL;
-}
-
 bool pw_xpmem_is_shown(void)
 {
-    return shown();
+    const pw_segment_header *h = pw_segment_own_header();
+
+    return h && atomic_load_explicit(&h->xpmem, memory_order_relaxed);
 }
 
 void pw_xpmem_note_removal(void)
 {
-    pw_segment_header *h = shown();
-
-    if (h)
-        atomic_fetch_add_explicit(&h->removed, 1, memory_order_release);
+    if (pw_xpmem_is_shown())
+        atomic_fetch_add_explicit(&pw_segment_own_header()->removed, 1, memory_order_release);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------------------------- */
