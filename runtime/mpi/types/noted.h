@@ -8,9 +8,6 @@
  * two, learning at once and never, had that been known (the rule of ski rental). The cost is that in a program that
  * learns one type after the other; to learn a single one takes more, so short messages are counted below their gain.
  *
- * A type whose look is that of one learned before (recent.c) gains nothing by its bytes while MPI would get that one's
- * messages.
- *
  * Some types are learned before their first use, since MPI may be unable to carry it out: where GPU memory may come in,
  * where the buffer is MPI_BOTTOM, and where a message may arrive that only a staged receive can take.
  *
