@@ -55,9 +55,9 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
     asked a = {kind, role, buf, count, NULL};
     void *front, *found;
 
-    if (pw_gate_has_unfinished())
+    if (pw_gate_has_unfinished() || !pw_memory_is_host_only()) /* hooks follow all messages to oneself in GPU memory */
         return false;
-    if ((count == 0 || peer == MPI_PROC_NULL) && pw_memory_is_host_only())
+    if (count == 0 || peer == MPI_PROC_NULL)
         return true;
     front = pw_handle_table_peek(&pw_registry_types, key);
     found = front ? front : pw_handle_table_seek(&pw_registry_types, key);

@@ -322,6 +322,28 @@ static void check_host(void)
     look("the second message");
 }
 
+/* A message of a type without bytes, sent while nothing is under way, takes the first receive. */
+static void check_empty(void)
+{
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+    MPI_Datatype empty;
+
+    MPI_Type_vector(0, 1, 2, MPI_DOUBLE, &empty);
+    MPI_Type_commit(&empty);
+    fill();
+    MPI_Isend(out[0].at, 1, empty, self, TAG, comm, &requests[2]);
+    MPI_Irecv(in[0].at, 1, pairs, self, TAG, comm, &requests[0]);
+    MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &requests[1]);
+    MPI_Isend(out[1].at, 1, every_second, self, TAG, comm, &requests[3]);
+    MPI_Waitall(4, requests, statuses);
+    check_status(&statuses[0], 0, "an empty message");
+    check_status(&statuses[1], N, "the message behind an empty one");
+    expect(1, 1, N);
+    look("behind an empty message");
+    MPI_Type_free(&empty);
+}
+
 /* Receives that any message may match, and a probe. */
 static void check_any(void)
 {
@@ -450,6 +472,7 @@ int main(int argc, char **argv)
     run(isend, SLOTS, true, "Isend after that");
     check_late();
     check_left(check_host);
+    check_left(check_empty);
     check_left(check_any);
     check_left(check_cancelled);
     MPI_Type_free(&every_second);
