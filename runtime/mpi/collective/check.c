@@ -153,12 +153,12 @@ static MPI_Count objects_of(const pw_side *side)
  * root that is not the first rank of its node receives its own broadcast in MPICH, where a message may be cut. */
 static bool is_type_known(const pw_collective *c, const pw_side *side, int i, MPI_Count objects)
 {
-    bool typed = side->form == PW_SIDE_TYPED, repeated = c->way.mode == PW_PERSISTENT;
+    bool typed = side->form == PW_SIDE_TYPED;
     pw_note_use use = {.buf = (char *)side->buf + (typed ? pw_displ_at(side->displs, i) : 0),
                        .count = objects,
                        .role = PW_BOTH,
-                       .times = repeated ? PW_NOTE_REPEATED : 1,
-                       .staged = repeated ? 0 : pw_side_staged(side, typed ? side->blocks : 1)};
+                       .times = c->way.mode == PW_PERSISTENT ? PW_NOTE_REPEATED : 1,
+                       .staged = pw_side_staged(side, typed ? side->blocks : 1)};
 
     return pw_registry_use(pw_side_type(side, i), use) != NULL;
 }

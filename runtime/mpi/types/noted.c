@@ -75,14 +75,15 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
     /* MPI may be unable to carry out the call: MPICH refuses to pack from MPI_BOTTOM. While no GPU memory may come in,
      * all memory that a type reaches is the host's. */
     bool needed = use->buf == MPI_BOTTOM || (!pw_memory_is_known_host(use->buf) && may_be_gpu_memory(use->buf));
-    int64_t bytes, ns, few = pw_note_ns(note) + pw_note_gain(0, use->staged) * use->times;
+    int staged = use->times > 1 ? 0 : use->staged; /* those of a persistent operation are staged once */
+    int64_t bytes, ns, few = pw_note_ns(note) + pw_note_gain(0, staged) * use->times;
     pw_hash look;
 
     if (use->count <= 0 || !pw_note_bytes(g->type, use->count, &bytes))
         return true;
     if (needed || may_need_stage(g, bytes, use->role))
         return false;
-    ns = pw_note_ns(note) + pw_note_gain(bytes < PLENTY ? bytes : PLENTY, use->staged) * use->times;
+    ns = pw_note_ns(note) + pw_note_gain(bytes < PLENTY ? bytes : PLENTY, staged) * use->times;
     if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_native && pw_look_read(g, &look) &&
         pw_entries_ask_alike(look, is_native, arg))
         ns = few; /* to learn it would be in vain */

@@ -51,7 +51,7 @@ typedef struct pw_note_use {
     MPI_Count count; /* objects */
     pw_role role;    /* of messages; PW_SEND for all other calls */
     int times;       /* for how many uses this one stands */
-    int staged;      /* the nanoseconds that staging takes off its gain; 0: nothing, or it is not counted */
+    int staged;      /* the nanoseconds that staging takes off its gain; not counted if it stands for several */
 } pw_note_use;
 
 /* The number of types that are noted and not learned; the uses that were left to MPI, and their bytes. */
