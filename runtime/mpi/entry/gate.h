@@ -70,9 +70,9 @@ PW_INLINE bool pw_gate_has_deferred(void)
 enum { PW_GATE_TIMED = 1, PW_GATE_FLIGHT = 2, PW_GATE_WATCHED = 4, PW_GATE_LASTING = 8 };
 extern PW_HIDDEN _Thread_local unsigned pw_gate_judged;
 
-/* The judge (strategy/judge.c) is told so: a call enters; it completes operations; it is about to call MPI with the
- * caller's own arguments; it leaves, and has started an operation that another call completes, or not. */
-void pw_judge_enters(void);
+/* The judge (strategy/judge.c) is told so: the call is timed from here on; it completes operations; it is about to call
+ * MPI with the caller's own arguments; it leaves, and has started an operation that another call completes, or not. */
+void pw_judge_begin(void);
 void pw_judge_completes(void);
 void pw_judge_passes(void);
 void pw_judge_leaves(bool posted);
@@ -103,7 +103,7 @@ PW_INLINE bool pw_gate_enter_deferring(void)
         return pw_gate_enter_slow();
     pw_gate_inside = true;
     if (__builtin_expect(pw_gate_judged & PW_GATE_WATCHED, 0))
-        pw_judge_enters();
+        pw_judge_begin();
     return true;
 }
 

@@ -30,7 +30,7 @@ static void begin_flight(void)
     pw_parts_flight(1);
 }
 
-void pw_judge_enters(void)
+void pw_judge_begin(void)
 {
     if (pw_gate_judged & PW_GATE_TIMED)
         return;
@@ -51,7 +51,7 @@ int pw_judge_take(const pw_site_key *key, const pw_site_question *q, pw_site **s
     }
     way = pw_site_take(key, q, &judge.call, &judge.flight, site);
     if (judge.call.lead || flies)
-        pw_judge_enters();
+        pw_judge_begin();
     return way;
 }
 
@@ -74,7 +74,7 @@ void pw_judge_passes(void)
 
 void pw_judge_completes(void)
 {
-    pw_judge_enters();
+    pw_judge_begin();
     judge.completing = true;
 }
 
