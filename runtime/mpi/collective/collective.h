@@ -66,11 +66,11 @@ typedef struct pw_side {
     bool computes;      /* MPI computes with the elements, so it gets the program's type */
 } pw_side;
 
-/* Returns pw_note_use.staged of each of the uses of a side: it is staged as a whole, unless blocks that have a type
- * each have wide displacements. */
-static inline int pw_side_staged(const pw_side *side, int uses)
+/* Returns pw_note_use.staged of each of `blocks` blocks of a side, empty ones included: it is staged as a whole, unless
+ * blocks that have a type each have wide displacements. */
+static inline int pw_side_staged(const pw_side *side, int blocks)
 {
-    return side->form == PW_SIDE_TYPED && side->displs.wide ? PW_NOTE_STAGED_NS : PW_NOTE_SIDE_NS / uses;
+    return side->form == PW_SIDE_TYPED && side->displs.wide ? PW_NOTE_STAGED_NS : PW_NOTE_SIDE_NS / blocks;
 }
 
 typedef enum pw_collective_family {

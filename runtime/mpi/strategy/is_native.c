@@ -38,7 +38,7 @@ static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsig
 
     if (!is_left(a, entry))
         return false;
-    if (a->site) { /* of a class of sizes that has this message, and so a multiple of the type's size */
+    if (a->site) { /* both bounds count objects; its class of sizes has this message, a multiple of the type's size */
         call.least = (uint64_t)((a->site->least + entry->size - 1) / entry->size);
         call.more = (uint64_t)(a->site->most / entry->size) - call.least;
     }

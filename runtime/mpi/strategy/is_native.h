@@ -33,8 +33,8 @@ PW_INLINE pw_site *pw_native_site(const pw_entry *entry, pw_call_kind kind, pw_r
 }
 
 /* Returns whether an argument of a call between two processes, to or from `peer`, is certain to be left to MPI. The
- * answer is no while calls have something to look after on their way, and before the start, when the functions of MPI
- * are not known. `staged` as in pw_note_use. */
+ * answer is no while calls have something to look after on their way, where GPU memory may come in, and before the
+ * start, when the functions of MPI are not known. `staged` as in pw_note_use. */
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
                   int staged);
 
