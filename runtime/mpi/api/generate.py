@@ -205,14 +205,24 @@ class Call:
     def until_comm(self):
         return self.params[:[p.role for p in self.params].index("comm") + 1]
 
+    @property
+    def typed_buffers(self):
+        """The buffers that have a count and a type: these three parameters of each."""
+        triples = zip(self.params, self.params[1:], self.params[2:])
+        return [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
+
+    @property
+    def messages(self):
+        """The arguments that each question about a message begins with."""
+        return [f"{KINDS[self.kind]}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}" for buf, count, type in self.typed_buffers]
+
     def native_question(self, large):
         """The question whether all buffers are certain to be left to MPI."""
         if self.kind == "collective":
             return f"pw_is_native_{self.blocking}({', '.join(p.for_hook(large) for p in self.until_comm)})"
         if self.kind == "operand":
             return " && ".join(["!pw_gate_has_deferred()"] + [self.operand_question(p) for p in self.params if p.role == "buffer"])
-        triples = zip(self.params, self.params[1:], self.params[2:])
-        buffers = [t for t in triples if [p.role for p in t] == ["buffer", "count", "datatype"]]
+        buffers = self.typed_buffers
         if self.kind == "file":
             (buf, _, type), = buffers
             return f"!pw_gate_has_unfinished() && pw_registry_is_plain({type.name}, {buf.name})"
@@ -225,8 +235,8 @@ class Call:
                          *(p.name for p in self.params if p.name in ("target_count", "target_datatype"))]
             return f"pw_transfer_is_native({', '.join(arguments)})"
         peers = {t.name: rank.name for t, rank in zip(self.params, self.params[1:]) if t.role == "datatype" and rank.role == "rank"}
-        return " && ".join(f"pw_is_native({KINDS[self.kind]}, {ROLE_OF[buf.direction]}, {type.name}, {buf.name}, {count.name}, "
-                           f"{peers.get(type.name, 'MPI_ANY_SOURCE')}, PW_NOTE_STAGED_NS)" for buf, count, type in buffers)
+        return " && ".join(f"pw_is_native({message}, {peers.get(type.name, 'MPI_ANY_SOURCE')}, PW_NOTE_STAGED_NS)"
+                           for message, (_, _, type) in zip(self.messages, buffers))
 
     @staticmethod
     def operand_question(buffer):
@@ -257,11 +267,11 @@ class Call:
                 out.append(f".{side} = {{{', '.join([f'.form = PW_SIDE_{form}', *values] + ['.computes = true'] * computes)}}}")
         return ", ".join(out + [".root = root" for p in self.params if p.role == "rank"])
 
-    def question_at_once(self, large):
+    def question_at_once(self):
         """The question that knows the calls that a thread remembers (is_native.h of strategy); None: there is none."""
         if self.kind not in ("blocking", "nonblocking"):
             return None
-        return re.sub(r"pw_is_native\((.*?), \w+, PW_NOTE_STAGED_NS\)", r"pw_is_left_again(\1)", self.native_question(large))
+        return " && ".join(f"pw_is_left_again({message})" for message in self.messages)
 
     def check(self):
         if self.light and (self.action != "hook" or self.kind or self.condition or self.large):
@@ -475,7 +485,7 @@ def wrapper(f):
     """The exported function; what may send a call straight on comes before the rest, which is a function of its own."""
     call = f.call
     if call.kind:
-        straight, first = call.native_question(f.large), call.question_at_once(f.large)
+        straight, first = call.native_question(f.large), call.question_at_once()
     else:
         straight, first = f"!{call.condition}" if call.condition else None, None
     if call.light:
