@@ -265,10 +265,8 @@ static transfer *repeat(const pw_pending_ops *ops, void *buf, MPI_Count count, M
                       ? create(ops, comm, &(pw_staging){.strategy = NULL})
                       : NULL;
 
-    if (!t) {
-        pw_loopback_miss(comm, peer);
+    if (!t)
         return NULL;
-    }
     pw_entries_ref(entry);
     t->pending.persistent = true;
     t->entry = entry;
@@ -288,6 +286,8 @@ static bool choose(pw_pending *p)
     p->left = NULL;
     if (p->comm != MPI_COMM_NULL && (!is_on_device(s) || pw_memory_is_where_it_was(&s->buffer)) &&
         pw_staging_again(s)) {
+        if (!t->is_self)
+            pw_loopback_miss(p->comm, t->peer);
         p->left = pw_staging_is_open(s) ? NULL : s->site;
         return !p->left;
     }
@@ -326,6 +326,13 @@ static int post(pw_pending *p)
                : t->send(t->out.data, bytes, MPI_BYTE, t->peer, t->tag, p->comm, &p->stand_in, bytes > INT_MAX);
 }
 
+/* MPI has made a request whose starts nobody sees. */
+static void leave_starts(MPI_Request request, MPI_Comm comm, int peer)
+{
+    pw_pending_made(request);
+    pw_loopback_miss_starts(comm, peer);
+}
+
 #define INIT(mode, constant, ops, starts)                                                                    \
     pw_verdict pw_hook_##mode(constant void *buf, MPI_Count count, MPI_Datatype datatype, int peer, int tag, \
                               MPI_Comm comm, MPI_Request *request, bool large, int *rc)                      \
@@ -336,7 +343,7 @@ static int post(pw_pending *p)
         if (t)                                                                                               \
             t->send = starts;                                                                                \
         else if (*rc == MPI_SUCCESS)                                                                         \
-            pw_pending_made(*request);                                                                       \
+            leave_starts(*request, comm, peer);                                                              \
         return t ? launched(t, request, *rc) : PW_DONE;                                                      \
     }
 

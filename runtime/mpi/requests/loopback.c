@@ -124,10 +124,14 @@ static void lose(MPI_Comm comm)
 
 void pw_loopback_miss(MPI_Comm comm, int peer)
 {
-    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) != PW_MEMORY_ASK_CUDA ||
-        (peer != MPI_ANY_SOURCE && !pw_loopback_is(comm, peer)))
-        return;
-    pw_loopback_lose(comm);
+    if (atomic_load_explicit(&pw_memory_now, memory_order_relaxed) == PW_MEMORY_ASK_CUDA)
+        pw_loopback_miss_starts(comm, peer);
+}
+
+void pw_loopback_miss_starts(MPI_Comm comm, int peer)
+{
+    if (peer == MPI_ANY_SOURCE || (peer >= 0 && pw_loopback_is_self(comm, peer)))
+        pw_loopback_lose(comm);
 }
 
 void pw_loopback_lose(MPI_Comm comm)

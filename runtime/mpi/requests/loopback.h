@@ -61,6 +61,8 @@ static inline bool pw_loopback_is(MPI_Comm comm, int peer)
 /* A call that is not followed may have to do with messages from this process, or to it: the communicator is lost if it
  * has. MPI_ANY_SOURCE is a peer, too. */
 void pw_loopback_miss(MPI_Comm comm, int peer);
+/* The same of all starts of a persistent operation, which may come when the CUDA driver is in use, if it is not yet. */
+void pw_loopback_miss_starts(MPI_Comm comm, int peer);
 /* The communicator is lost. */
 void pw_loopback_lose(MPI_Comm comm);
 /* Forgets a communicator that the program frees. */

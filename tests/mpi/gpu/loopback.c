@@ -403,6 +403,90 @@ static void check_left(void (*check)(void))
     comm = before;
 }
 
+/* ---- from before the GPU ----------------------------------------------------------------------------------------- */
+
+/* A persistent operation in host memory from before the GPU was in use, on a communicator of its own. */
+typedef struct early {
+    MPI_Comm comm;
+    MPI_Request request;
+    bool receives, is_staged; /* else MPI always gets the program's buffer */
+    unsigned char host[BYTES];
+} early;
+
+enum { EARLY = 4 };
+
+static early earlier[EARLY];
+
+/* Each is started often enough that later starts choose as the last one did. */
+static void make_earlier(void)
+{
+    unsigned char other[BYTES];
+    MPI_Request request;
+
+    memset(other, 0, sizeof other);
+    for (int i = 0; i < EARLY; i++) {
+        early *e = &earlier[i];
+        MPI_Datatype type = i < EARLY / 2 ? every_second : MPI_DOUBLE;
+        int count = i < EARLY / 2 ? 1 : N;
+
+        e->receives = i % 2;
+        e->is_staged = i < EARLY / 2;
+        MPI_Comm_dup(comm, &e->comm);
+        if (e->receives)
+            MPI_Recv_init(e->host, count, type, self, TAG, e->comm, &e->request);
+        else
+            MPI_Send_init(e->host, count, type, self, TAG, e->comm, &e->request);
+        for (int round = 0; round < 16; round++) {
+            MPI_Start(&e->request);
+            if (e->receives)
+                MPI_Isend(other, count, type, self, TAG, e->comm, &request);
+            else
+                MPI_Irecv(other, count, type, self, TAG, e->comm, &request);
+            MPI_Wait(&e->request, MPI_STATUS_IGNORE);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+/* The first message takes the host's receive, or the host's message the first receive, however often others were moved
+ * before. */
+static void check_earlier(early *e)
+{
+    int step = e->is_staged ? 16 : 8, right = 0;
+    MPI_Comm before = comm;
+    MPI_Request requests[3];
+    MPI_Status statuses[4];
+
+    comm = e->comm;
+    run(one_tag, SLOTS, e->is_staged, "one tag, before an early operation");
+    fill();
+    test_fill(e->host, BYTES, ++seed);
+    MPI_Start(&e->request);
+    MPI_Irecv(in[0].at, 1, pairs, self, TAG, comm, &requests[0]);
+    if (!e->receives)
+        MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &requests[1]);
+    MPI_Isend(out[0].at, 1, every_second, self, TAG, comm, &requests[2]);
+    if (e->receives)
+        MPI_Isend(out[1].at, 1, every_second, self, TAG, comm, &requests[1]);
+    MPI_Wait(&e->request, &statuses[3]);
+    MPI_Waitall(3, requests, statuses);
+    if (e->receives) {
+        for (int i = 0; i < N; i++)
+            right += !memcmp(e->host + step * i, from[0] + 16 * i, 8);
+        CHECK(right == N, "%s receive: %d doubles", e->is_staged ? "an early" : "a dense early", right);
+        check_status(&statuses[3], N, "an early receive");
+        expect(1, 0, N);
+    } else {
+        for (int i = 0; i < N; i++)
+            memcpy(want[0] + 8 * (4 * (i / 2) + i % 2), e->host + step * i, 8);
+        expect(0, 1, N);
+    }
+    look(e->is_staged ? "with an early operation" : "with a dense early operation");
+    MPI_Request_free(&e->request);
+    MPI_Comm_free(&e->comm);
+    comm = before;
+}
+
 /* ---- any type ---------------------------------------------------------------------------------------------------- */
 
 static void check_random(int types)
@@ -441,18 +525,19 @@ int main(int argc, char **argv)
     int rc;
 
     MPI_Init(&argc, &argv);
-    if (!gpu_start_as_told(argc, argv)) {
-        MPI_Finalize();
-        return 77;
-    }
-    is_off = argc > 2;
     MPI_Comm_rank(MPI_COMM_WORLD, &self);
-    gpu_set_current_of(self);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &every_second);
     MPI_Type_vector(N / 2, 2, 4, MPI_DOUBLE, &pairs);
     MPI_Type_commit(&every_second);
     MPI_Type_commit(&pairs);
+    make_earlier();
+    if (!gpu_start_as_told(argc, argv)) {
+        MPI_Finalize();
+        return 77;
+    }
+    is_off = argc > 2;
+    gpu_set_current_of(self);
     for (int i = 0; i < SLOTS; i++) {
         out[i] = gpu_memory_make(GPU_DEVICE, BYTES);
         in[i] = gpu_memory_make(GPU_DEVICE, BYTES);
@@ -471,6 +556,8 @@ int main(int argc, char **argv)
     run(sends_first, SLOTS, false, "sends first");
     run(isend, SLOTS, true, "Isend after that");
     check_late();
+    for (int i = 0; i < EARLY; i++)
+        check_earlier(&earlier[i]);
     check_left(check_host);
     check_left(check_empty);
     check_left(check_any);
