@@ -160,7 +160,17 @@ static bool is_idle(const channel *c)
     return !c->first && c->waiting == 0 && !c->evidence;
 }
 
-/* NULL: the communicator is lost, as it is where no place of the channel is free or idle. */
+/* Returns whether a message to oneself waits for its receive: it was sent before calls were followed. */
+static bool has_waiting(MPI_Comm comm, int tag)
+{
+    int rank = 0, waits = 1;
+
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Iprobe(rank, tag, comm, &waits, MPI_STATUS_IGNORE);
+    return waits;
+}
+
+/* NULL: the communicator is lost, as it is where no place of the channel is free or idle, or a message waits there. */
 static channel *channel_of(MPI_Comm comm, int tag)
 {
     uint64_t key = ((uint64_t)(uintptr_t)comm * 0x9e3779b97f4a7c15u) ^ ((uint64_t)(unsigned)tag * 0xbf58476d1ce4e5b9u);
@@ -175,6 +185,7 @@ static channel *channel_of(MPI_Comm comm, int tag)
             if (!c->used || (!place && is_idle(c)))
                 place = c;
         }
+    place = place && !has_waiting(comm, tag) ? place : NULL;
     if (place)
         *place = (channel){.used = true, .comm = comm, .tag = tag};
     else

@@ -10,9 +10,9 @@
  * MPI_ANY_SOURCE or with MPI_ANY_TAG, a matched probe, a message to oneself in host memory, a cancelled receive, an
  * error. Its messages then take the other ways, as do all in programs with MPI_THREAD_MULTIPLE.
  *
- * Calls are not followed before the CUDA driver is in use. So a channel begins with evidence: the first message goes
- * the other way, and if it completes the receive that it should while no other message was sent, no receive from before
- * was open, and later ones may be moved.
+ * Calls are not followed before the CUDA driver is in use. So a channel begins only if no message waits there, and with
+ * evidence: the first message goes the other way, and if it completes the receive that it should while no other message
+ * was sent, no receive from before was open, and later ones may be moved.
  *
  * A message is moved only if its receive is open: an empty message never waits for a receive that does not know of it.
  */

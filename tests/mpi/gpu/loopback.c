@@ -448,6 +448,44 @@ static void make_earlier(void)
     }
 }
 
+/* A message from before the GPU that waits for a receive, on a communicator of its own. */
+static struct {
+    MPI_Comm comm;
+    MPI_Request request;
+    unsigned char host[BYTES];
+} waiting;
+
+static void send_early(void)
+{
+    test_fill(waiting.host, BYTES, ++seed);
+    MPI_Comm_dup(comm, &waiting.comm);
+    MPI_Isend(waiting.host, 1, every_second, self, TAG, waiting.comm, &waiting.request);
+}
+
+/* Each message waits until the next one is sent, though each receive completes after one send. */
+static void check_waiting(void)
+{
+    MPI_Request requests[SLOTS + 1];
+    MPI_Status status, sent[SLOTS];
+
+    fill();
+    for (int i = 0; i < SLOTS; i++) {
+        MPI_Irecv(in[i].at, 1, pairs, self, TAG, waiting.comm, &requests[SLOTS]);
+        MPI_Isend(out[i].at, 1, every_second, self, TAG, waiting.comm, &requests[i]);
+        MPI_Wait(&requests[SLOTS], &status);
+        check_status(&status, N, "behind an early message");
+    }
+    for (int i = 0; i < N; i++)
+        memcpy(want[0] + 8 * (4 * (i / 2) + i % 2), waiting.host + 16 * i, 8);
+    for (int i = 1; i < SLOTS; i++)
+        expect(i - 1, i, N);
+    look("behind an early message");
+    MPI_Recv(in[0].at, 1, pairs, self, TAG, waiting.comm, &status);
+    MPI_Waitall(SLOTS, requests, sent);
+    MPI_Wait(&waiting.request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&waiting.comm);
+}
+
 /* The first message takes the host's receive, or the host's message the first receive, however often others were moved
  * before. */
 static void check_earlier(early *e)
@@ -532,6 +570,7 @@ int main(int argc, char **argv)
     MPI_Type_commit(&every_second);
     MPI_Type_commit(&pairs);
     make_earlier();
+    send_early();
     if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return 77;
@@ -556,6 +595,7 @@ int main(int argc, char **argv)
     run(sends_first, SLOTS, false, "sends first");
     run(isend, SLOTS, true, "Isend after that");
     check_late();
+    check_waiting();
     for (int i = 0; i < EARLY; i++)
         check_earlier(&earlier[i]);
     check_left(check_host);
