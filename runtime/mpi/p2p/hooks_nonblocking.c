@@ -61,6 +61,17 @@ static int pack_or_move(pw_pending *p)
     return t->moved ? MPI_SUCCESS : pack(p);
 }
 
+/* Ends what loopback.h knows of a message: it is over, its operation is, or an earlier start that has failed. */
+static void end_following(transfer *t, bool well)
+{
+    if (t->pending.ops->receives) {
+        pw_loopback_done(&t->from_own, well);
+    } else {
+        pw_loopback_give(t->moved);
+        t->moved = NULL;
+    }
+}
+
 /* A send may be complete for the program before it is destroyed (MPI_Request_get_status). It waits here for readers. */
 static int finish_send(pw_pending *p, const MPI_Status *status)
 {
@@ -68,8 +79,7 @@ static int finish_send(pw_pending *p, const MPI_Status *status)
     int rc = t->moved ? pw_mpi_error(pw_loopback_finish(t->moved)) : MPI_SUCCESS;
 
     (void)status;
-    pw_loopback_give(t->moved);
-    t->moved = NULL;
+    end_following(t, true);
     pw_staging_await(&t->out);
     return rc;
 }
@@ -99,7 +109,7 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
     } else {
         rc = pw_received_unpack(&t->in, status);
     }
-    pw_loopback_done(&t->from_own, true);
+    end_following(t, true);
     let_go(t);
     return rc;
 }
@@ -141,7 +151,7 @@ static void destroy_receive(pw_pending *p)
 {
     transfer *t = (transfer *)p;
 
-    pw_loopback_done(&t->from_own, false);
+    end_following(t, false);
     let_go(t);
     destroy(t, &t->in);
 }
@@ -155,7 +165,7 @@ static void destroy_send(pw_pending *p)
         pw_kept_put(&t->kept);
         return;
     }
-    pw_loopback_give(t->moved);
+    end_following(t, false);
     destroy(t, &t->out);
 }
 
@@ -283,6 +293,7 @@ static bool choose(pw_pending *p)
     transfer *t = (transfer *)p;
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
+    end_following(t, false);
     p->left = NULL;
     if (p->comm != MPI_COMM_NULL && (!is_on_device(s) || pw_memory_is_where_it_was(&s->buffer)) &&
         pw_staging_again(s)) {

@@ -196,12 +196,8 @@ static channel *channel_of(MPI_Comm comm, int tag)
 void pw_loopback_post(pw_loopback_receive *r, MPI_Comm comm, int tag)
 {
     PW_HOLD(&table.lock);
-    channel *c;
+    channel *c = channel_of(comm, tag);
 
-    if (r->channel) /* it was started, and did not complete */
-        lose(comm);
-    r->channel = NULL;
-    c = channel_of(comm, tag);
     if (!c)
         return;
     if (c->waiting > 0) {

@@ -390,6 +390,51 @@ static void check_cancelled(void)
     look("after a cancelled one");
 }
 
+/* A start fails since one request of the call is active, and nothing is moved when it is repeated. */
+static void check_failed_start(void)
+{
+    MPI_Request requests[3], request;
+    MPI_Status statuses[3];
+    int rc;
+
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Recv_init(in[0].at, 1, pairs, self, TAG, comm, &requests[0]);
+    MPI_Send_init(out[0].at, 1, every_second, self, TAG, comm, &requests[1]);
+    MPI_Recv_init(in[1].at, 1, pairs, self, TAG + 1, comm, &requests[2]);
+    for (int round = 0; round < ROUNDS; round++) {
+        fill();
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, statuses);
+        expect(0, 0, N);
+        look("before a failed start");
+    }
+    fill();
+    MPI_Start(&requests[2]);
+    rc = MPI_Startall(3, requests);
+    CHECK(rc != MPI_SUCCESS, "an active request is started");
+    fill();
+    MPI_Isend(out[2].at, 1, every_second, self, TAG + 1, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+    MPI_Isend(out[1].at, 1, every_second, self, TAG + 2, comm, &request);
+    MPI_Recv(in[2].at, 1, pairs, MPI_ANY_SOURCE, TAG + 2, comm, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Start(&requests[0]);
+    MPI_Send(out[3].at, 1, every_second, self, TAG, comm);
+    MPI_Wait(&requests[0], &statuses[0]);
+    check_status(&statuses[0], N, "after a failed start");
+    MPI_Irecv(in[3].at, 1, pairs, self, TAG, comm, &request);
+    MPI_Start(&requests[1]);
+    MPI_Wait(&request, &statuses[0]);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    check_status(&statuses[0], N, "of a send after a failed start");
+    for (int i = 0; i < SLOTS; i++)
+        expect(SLOTS - 1 - i, i, N);
+    look("after a failed start");
+    for (int i = 0; i < 3; i++)
+        MPI_Request_free(&requests[i]);
+}
+
 /* Each of these on a communicator whose channel has moved messages. */
 static void check_left(void (*check)(void))
 {
@@ -602,6 +647,7 @@ int main(int argc, char **argv)
     check_left(check_empty);
     check_left(check_any);
     check_left(check_cancelled);
+    check_left(check_failed_start);
     MPI_Type_free(&every_second);
     MPI_Type_free(&pairs);
     MPI_Comm_free(&comm);
