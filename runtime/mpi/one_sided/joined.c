@@ -48,19 +48,6 @@ static bool describe_target(const pw_transfer *t, pw_message *m, span *where)
            lies_within(*where, at, memory.bytes);
 }
 
-/* A put or get as a message from one side to the other. */
-typedef struct pair {
-    pw_message own, other;
-    pw_message *from, *to;
-} pair;
-
-static void name_sides(const pw_transfer *t, pair *p)
-{
-    p->from = t->gets ? &p->other : &p->own;
-    p->to = t->gets ? &p->own : &p->other;
-    p->from->variant = (uint8_t)(2 * t->gets);
-}
-
 /* ---- transfers that came before ---------------------------------------------------------------------------------- */
 
 /* Each thread remembers some that were moved, so that the next one like it needs a few comparisons. */
@@ -186,27 +173,26 @@ static void leave(const pw_transfer *t, const past_transfer *now)
 static bool open_move(const pw_transfer *t, pw_move *move, past_transfer *now, bool *lasts)
 {
     const pw_entry *own = pw_registry_find(t->origin), *other = pw_registry_find(t->type);
-    pair p;
+    pw_message mine, theirs, *from = t->gets ? &theirs : &mine, *to = t->gets ? &mine : &theirs;
     bool joins;
 
     /* A type that is only noted (runtime/mpi/types) is not known to be contiguous. */
     *lasts = own->dense && other->dense;
     if (*lasts)
         now->own.lo = own->lowest;
-    if (!(own->layout || other->layout) || !describe_target(t, &p.other, &now->other) ||
-        !describe(t->buf, t->origin_count, t->origin, &p.own, &now->own))
+    if (!(own->layout || other->layout) || !describe_target(t, &theirs, &now->other) ||
+        !describe(t->buf, t->origin_count, t->origin, &mine, &now->own) ||
+        !pw_move_is_possible(&from->buffer, &to->buffer))
         return false;
-    name_sides(t, &p);
-    if (!pw_move_is_possible(&p.from->buffer, &p.to->buffer))
-        return false;
-    joins = pw_message_is_joined(p.from, p.to, &now->site);
+    from->variant = (uint8_t)(2 * t->gets);
+    joins = pw_message_is_joined(from, to, &now->site);
     *lasts = now->site && (joins || (other->layout && !pw_strategy_is_forced()));
-    if (joins && !pw_move_open(move, &p.from->buffer, &p.to->buffer)) {
+    if (joins && !pw_move_open(move, &from->buffer, &to->buffer)) {
         pw_judge_spoil();
         return *lasts = false;
     }
     if (joins)
-        pw_message_count_joined(p.from, p.to);
+        pw_message_count_joined(from, to);
     return joins;
 }
 

@@ -149,7 +149,6 @@ enum { RANKS = 1 << 16, LINE = 512 };
 /* A shared mapping of a file, whose byte at an address of this process is at offset address + shift. */
 typedef struct mapping {
     uint64_t begin, end, shift;
-    uint64_t device, inode; /* of the file, as /proc/self/maps has them */
 } mapping;
 
 typedef struct target {
@@ -178,8 +177,8 @@ static pw_handle_table by_handle = PW_HANDLE_TABLE;
 
 /* ---- the file of a window ---------------------------------------------------------------------------------------- */
 
-/* Takes a mapping from a line of /proc/self/maps. False: it is not shared, or cannot be read. */
-static bool parse(const char *line, mapping *out)
+/* Takes a mapping and its file from a line of /proc/self/maps. False: it is not shared, or cannot be read. */
+static bool parse(const char *line, mapping *out, part *file)
 {
     unsigned long long begin, end, at, inode;
     unsigned major, minor;
@@ -188,19 +187,21 @@ static bool parse(const char *line, mapping *out)
     if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu", &begin, &end, rights, &at, &major, &minor, &inode) != 7 ||
         rights[0] != 'r' || rights[3] != 's')
         return false;
-    *out = (mapping){begin, end, at - begin, (uint64_t)major << 32 | minor, inode};
+    *out = (mapping){begin, end, at - begin};
+    file->device = (uint64_t)major << 32 | minor;
+    file->inode = inode;
     return true;
 }
 
-/* Finds the shared mapping that has the byte at an address. */
-static bool find_mapping_of(const void *byte, mapping *out)
+/* Finds the shared mapping that has the byte at an address, and its file. */
+static bool find_mapping_of(const void *byte, mapping *out, part *file)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[LINE];
     bool found = false;
 
     while (maps && !found && fgets(line, sizeof line, maps))
-        found = parse(line, out) && (uintptr_t)byte - out->begin < out->end - out->begin;
+        found = parse(line, out, file) && (uintptr_t)byte - out->begin < out->end - out->begin;
     if (maps)
         fclose(maps);
     return found;
@@ -219,7 +220,7 @@ static bool find_mapping(MPI_Win win, window *w)
         return false;
     w->part.bytes = *bytes;
     w->part.unit = *unit;
-    return *bytes > 0 && find_mapping_of(base, &w->mapping) &&
+    return *bytes > 0 && find_mapping_of(base, &w->mapping, &w->part) &&
            (w->part.at = (int64_t)((uint64_t)(uintptr_t)base + w->mapping.shift)) >= 0;
 }
 
@@ -280,8 +281,6 @@ static bool look(MPI_Win win, window *w)
         return true;
     if (!find_mapping(win, w))
         return false;
-    w->part.device = w->mapping.device;
-    w->part.inode = w->mapping.inode;
     w->announced = announce(&w->part);
     return true;
 }
