@@ -172,30 +172,17 @@ static void destroy_send(pw_pending *p)
 static bool choose(pw_pending *p);
 static int post(pw_pending *p);
 
-/* Persistent operations are started by these, too. */
-static const pw_pending_ops send_ops = {
-    .choose = choose, .start = pack, .begin_start = begin_packing, .post = post, .destroy = destroy_send};
+/* By these, persistent operations are started, too. */
+#define STARTED .choose = choose, .post = post
+#define RECEIVED STARTED, .start = expect, .complete = unpack_arrived, .destroy = destroy_receive, .receives = true
+
+static const pw_pending_ops send_ops = {STARTED, .start = pack, .begin_start = begin_packing, .destroy = destroy_send};
 /* The operations of sends whose readers are waited for, or that are moved: they may read late, or the user's buffer. */
-static const pw_pending_ops awaited_send_ops = {.choose = choose,
-                                                .start = pack_or_move,
-                                                .begin_start = begin_packing,
-                                                .post = post,
-                                                .complete = finish_send,
-                                                .destroy = destroy_send};
-static const pw_pending_ops recv_ops = {.choose = choose,
-                                        .start = expect,
-                                        .post = post,
-                                        .complete = unpack_arrived,
-                                        .destroy = destroy_receive,
-                                        .receives = true};
+static const pw_pending_ops awaited_send_ops = {STARTED, .start = pack_or_move, .begin_start = begin_packing,
+                                                .complete = finish_send, .destroy = destroy_send};
+static const pw_pending_ops recv_ops = {RECEIVED};
 /* The operations of receives into GPU memory. */
-static const pw_pending_ops gpu_recv_ops = {.choose = choose,
-                                            .start = expect,
-                                            .post = post,
-                                            .complete = unpack_arrived,
-                                            .begin_complete = begin_unpacking,
-                                            .destroy = destroy_receive,
-                                            .receives = true};
+static const pw_pending_ops gpu_recv_ops = {RECEIVED, .begin_complete = begin_unpacking};
 
 static bool is_on_device(const pw_staging *s)
 {
