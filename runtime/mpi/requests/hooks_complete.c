@@ -110,10 +110,12 @@ bool pw_starts_are_left(int n, const MPI_Request *requests)
 /* Chooses the way of a claimed operation's start, and remembers one that is left to MPI. `p` NULL: there is none. */
 static void choose(pw_pending *p, const MPI_Request *request)
 {
+    unsigned epoch = pw_settled_now();
+
     if (p)
         pw_pending_choose(p);
-    *start_of(request) = (left_start){
-        .key = p && !p->left ? 0 : pw_request_key(*request), .by = p ? p->left : NULL, .epoch = pw_settled_now()};
+    *start_of(request) =
+        (left_start){.key = p && !p->left ? 0 : pw_request_key(*request), .by = p ? p->left : NULL, .epoch = epoch};
 }
 
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
