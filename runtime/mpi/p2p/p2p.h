@@ -15,11 +15,9 @@
 static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void *buf, MPI_Count count, int peer,
                                      int times)
 {
-    return pw_registry_use(type, (pw_note_use){.buf = buf,
-                                               .count = peer == MPI_PROC_NULL ? 0 : count,
-                                               .role = role,
-                                               .times = times,
-                                               .staged = PW_NOTE_STAGED_NS});
+    count = peer == MPI_PROC_NULL ? 0 : count;
+    return pw_registry_use(
+        type, (pw_note_use){.buf = buf, .count = count, .role = role, .times = times, .staged = PW_NOTE_STAGED_NS});
 }
 
 /* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then.
