@@ -1,7 +1,6 @@
 /*
- * Messages to oneself in GPU memory: receives that are open, by communicator and tag, in the order of MPI. Whatever
- * could make MPI match otherwise (a wildcard, a probe, a cancelled receive) loses the communicator until it is freed.
- * A channel is used once its first message has completed the receive that it should.
+ * Purpose: finds the receive that MPI matches a message to oneself with. Data: channels, and the communicators that are
+ * lost. Invariant: the open receives of a channel are in the order of MPI.
  */
 #include "runtime/mpi/requests/loopback.h"
 
@@ -31,6 +30,24 @@ static struct {
 
 _Atomic bool pw_loopback_known;
 
+/* ---- lost communicators ------------------------------------------------------------------------------------------ */
+
+/* The lock must be held. */
+static bool is_lost(MPI_Comm comm)
+{
+    int provided = MPI_THREAD_MULTIPLE;
+
+    if (!table.asked) {
+        table.asked = true;
+        table.off =
+            PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE || pw_joining_is_barred();
+    }
+    for (int i = 0; i < table.nlost && !table.off; i++)
+        if (table.lost[i] == comm)
+            return true;
+    return table.off;
+}
+
 /* The communicator that this thread has asked about last, and its rank there; -1: no peer is this process, or the
  * communicator is lost. */
 static _Atomic unsigned generation = 1; /* of the answers: communicators that are freed or lost end it */
@@ -39,8 +56,6 @@ static _Thread_local struct {
     int rank;
     unsigned generation;
 } last;
-
-static bool is_lost(MPI_Comm comm);
 
 /* MPI reports the error if the communicator is none. */
 static int rank_in(MPI_Comm comm)
@@ -70,24 +85,7 @@ bool pw_loopback_is_self(MPI_Comm comm, int peer)
     return last.rank == peer;
 }
 
-/* ---- lost communicators ------------------------------------------------------------------------------------------ */
-
 /* The lock must be held here and below. */
-static bool is_lost(MPI_Comm comm)
-{
-    int provided = MPI_THREAD_MULTIPLE;
-
-    if (!table.asked) {
-        table.asked = true;
-        table.off =
-            PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE || pw_joining_is_barred();
-    }
-    for (int i = 0; i < table.nlost && !table.off; i++)
-        if (table.lost[i] == comm)
-            return true;
-    return table.off;
-}
-
 static void drop_evidence(channel *c)
 {
     if (c->evidence)
