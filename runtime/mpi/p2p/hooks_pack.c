@@ -142,11 +142,12 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
  * Unusual arguments are left to MPI. Short calls take as long as this way to the kernel, so a call on known host memory
  * makes no buffer: a struct that is copied as soon as it is filled makes the processor wait for the stores.
  */
-PW_INLINE pw_verdict move(pack_call c, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
+PW_INLINE pw_verdict move(pack_call c, MPI_Datatype type, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
 {
     pw_verdict verdict = PW_DONE;
 
-    if (!is_ordinary(&c, size, *position))
+    c.entry = pw_registry_use(type, (pw_note_use){.buf = c.user, .count = c.count, .role = PW_SEND, .times = 1});
+    if (!c.entry || pw_entry_is_left(c.entry) || !is_ordinary(&c, size, *position))
         return PW_PASS;
     if (is_on_host(&c)) {
         *rc = check_comm(comm);
@@ -160,33 +161,18 @@ PW_INLINE pw_verdict move(pack_call c, MPI_Count size, MPI_Count *position, MPI_
     return verdict;
 }
 
-static const pw_entry *look_up(MPI_Datatype type, const void *user, MPI_Count count)
-{
-    return pw_registry_use(type, (pw_note_use){.buf = user, .count = count, .role = PW_SEND, .times = 1});
-}
-
 pw_verdict pw_hook_Pack(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf, MPI_Count outsize,
                         MPI_Count *position, MPI_Comm comm, bool large, int *rc)
 {
-    const pw_entry *entry = look_up(datatype, inbuf, incount);
-
     (void)large;
-    if (!entry || pw_entry_is_left(entry))
-        return PW_PASS;
-    return move(
-        (pack_call){.entry = entry, .user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK},
-        outsize, position, comm, rc);
+    return move((pack_call){.user = (char *)inbuf, .count = incount, .packed = outbuf, .direction = PW_PACK}, datatype,
+                outsize, position, comm, rc);
 }
 
 pw_verdict pw_hook_Unpack(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf, MPI_Count outcount,
                           MPI_Datatype datatype, MPI_Comm comm, bool large, int *rc)
 {
-    const pw_entry *entry = look_up(datatype, outbuf, outcount);
-
     (void)large;
-    if (!entry || pw_entry_is_left(entry))
-        return PW_PASS;
-    return move(
-        (pack_call){.entry = entry, .user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
-        insize, position, comm, rc);
+    return move((pack_call){.user = outbuf, .count = outcount, .packed = (char *)inbuf, .direction = PW_UNPACK},
+                datatype, insize, position, comm, rc);
 }
