@@ -11,30 +11,23 @@
 
 #include "hooks.h"
 
-static void forget(MPI_Comm comm)
-{
-    pw_pending_forget_comm(comm);
-    pw_kept_forget(comm);
-    pw_direct_forget_channels();
-    pw_loopback_forget(comm);
-    pw_communicator_let_go(comm);
-}
-
 pw_verdict pw_hook_Comm_free(MPI_Comm *comm, int *rc)
 {
     (void)rc;
-    if (comm && *comm != MPI_COMM_NULL)
-        forget(*comm);
+    if (!comm || *comm == MPI_COMM_NULL)
+        return PW_PASS;
+    pw_pending_forget_comm(*comm);
+    pw_kept_forget(*comm);
+    pw_direct_forget_channels();
+    pw_loopback_forget(*comm);
+    pw_communicator_let_go(*comm);
     return PW_PASS;
 }
 
 /* MPI returns when all operations on the communicator are over, including those whose request the program has freed. */
 pw_verdict pw_hook_Comm_disconnect(MPI_Comm *comm, int *rc)
 {
-    (void)rc;
-    if (comm && *comm != MPI_COMM_NULL) {
+    if (comm && *comm != MPI_COMM_NULL)
         pw_pending_sweep_comm(*comm);
-        forget(*comm);
-    }
-    return PW_PASS;
+    return pw_hook_Comm_free(comm, rc);
 }
