@@ -172,7 +172,7 @@ static void destroy_send(pw_pending *p)
 static bool choose(pw_pending *p);
 static int post(pw_pending *p);
 
-/* By these, persistent operations are started, too. */
+/* What all operations have by which persistent ones are started, and what all receives have. */
 #define STARTED .choose = choose, .post = post
 #define RECEIVED STARTED, .start = expect, .complete = unpack_arrived, .destroy = destroy_receive, .receives = true
 
