@@ -369,6 +369,32 @@ static void check_any(void)
     look("any");
 }
 
+/* A matched probe takes a message while no operation is under way; later messages take the receives behind it. */
+static void check_matched(void)
+{
+    static char room[2 * BYTES + MPI_BSEND_OVERHEAD];
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+    MPI_Message message;
+    int bytes;
+
+    MPI_Buffer_attach(room, (int)sizeof room);
+    fill();
+    MPI_Bsend(out[0].at, 1, every_second, self, TAG, comm);
+    MPI_Mprobe(self, TAG, comm, &message, &statuses[0]);
+    MPI_Mrecv(in[0].at, 1, pairs, &message, &statuses[0]);
+    MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &requests[0]);
+    MPI_Irecv(in[2].at, 1, pairs, self, TAG, comm, &requests[1]);
+    MPI_Isend(out[1].at, 1, every_second, self, TAG, comm, &requests[2]);
+    MPI_Isend(out[2].at, 1, every_second, self, TAG, comm, &requests[3]);
+    MPI_Waitall(4, requests, statuses);
+    check_status(&statuses[0], N, "behind a matched probe");
+    for (int i = 0; i < 3; i++)
+        expect(i, i, N);
+    look("behind a matched probe");
+    MPI_Buffer_detach(room, &bytes);
+}
+
 /* The cancelled receive takes no message, and its follower does. */
 static void check_cancelled(void)
 {
@@ -646,6 +672,7 @@ int main(int argc, char **argv)
     check_left(check_host);
     check_left(check_empty);
     check_left(check_any);
+    check_left(check_matched);
     check_left(check_cancelled);
     check_left(check_failed_start);
     MPI_Type_free(&every_second);
