@@ -112,6 +112,7 @@ static void lose(MPI_Comm comm)
 {
     if (is_lost(comm))
         return;
+    atomic_store_explicit(&pw_loopback_known, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
     clear_all_of(comm);
     if (table.nlost < LOST)
