@@ -159,13 +159,17 @@ static bool is_idle(const channel *c)
     return !c->first && c->waiting == 0 && !c->evidence;
 }
 
-/* Returns whether a message to oneself waits for its receive: it was sent before calls were followed. */
+/* Returns whether a message to oneself waits for its receive: it was sent before calls were followed. The lock is let
+ * go meanwhile, since MPI may call an error handler. A tag that is none is left to MPI, which reports it once. */
 static bool has_waiting(MPI_Comm comm, int tag)
 {
-    int rank = 0, waits = 1;
+    int rank = 0, waits = 1, found = 0, *most;
 
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Iprobe(rank, tag, comm, &waits, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&table.lock);
+    if (PMPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &found) == MPI_SUCCESS && found && tag >= 0 && tag <= *most &&
+        PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS)
+        PMPI_Iprobe(rank, tag, comm, &waits, MPI_STATUS_IGNORE);
+    pthread_mutex_lock(&table.lock);
     return waits;
 }
 

@@ -9,6 +9,8 @@
 #include "tests/mpi/gpu/subject.h"
 #include "tests/mpi/support/harness.h"
 
+#include <limits.h>
+
 enum { N = 400, BYTES = 2 * N * 8, SLOTS = 4, TAG = 7, ROUNDS = 4 };
 
 static gpu_memory out[SLOTS], in[SLOTS];
@@ -461,6 +463,43 @@ static void check_failed_start(void)
         MPI_Request_free(&requests[i]);
 }
 
+static int handled;
+static MPI_Request open_receive;
+
+static void test_open_receive(MPI_Comm *where, int *code, ...)
+{
+    int flag;
+
+    (void)where, (void)code;
+    handled++;
+    MPI_Test(&open_receive, &flag, MPI_STATUS_IGNORE);
+}
+
+/* The error of a tag that is none comes once, and its handler may use other messages to oneself. */
+static void check_bad_tag(void)
+{
+    MPI_Request sent, request;
+    MPI_Errhandler handler;
+    int *most, flag;
+
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &flag);
+    if (!flag || *most == INT_MAX)
+        return;
+    MPI_Comm_create_errhandler(test_open_receive, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    fill();
+    MPI_Irecv(in[0].at, 1, pairs, self, TAG, comm, &open_receive);
+    MPI_Isend(out[0].at, 1, every_second, self, TAG, comm, &sent);
+    CHECK(MPI_Isend(out[1].at, 1, every_second, self, *most + 1, comm, &request) != MPI_SUCCESS && handled == 1,
+          "%d errors of one tag", handled);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    MPI_Wait(&open_receive, MPI_STATUS_IGNORE);
+    expect(0, 0, N);
+    look("beside a tag that is none");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+}
+
 /* Each of these on a communicator whose channel has moved messages. */
 static void check_left(void (*check)(void))
 {
@@ -675,6 +714,7 @@ int main(int argc, char **argv)
     check_left(check_matched);
     check_left(check_cancelled);
     check_left(check_failed_start);
+    check_left(check_bad_tag);
     MPI_Type_free(&every_second);
     MPI_Type_free(&pairs);
     MPI_Comm_free(&comm);
