@@ -118,6 +118,13 @@ static void choose(pw_pending *p, const MPI_Request *request)
         (left_start){.key = p && !p->left ? 0 : pw_request_key(*request), .by = p ? p->left : NULL, .epoch = epoch};
 }
 
+/* An operation was prepared, and MPI has not started it: its receive may be followed, but takes no message. */
+static void give_up(const pw_pending *p)
+{
+    if (p->comm != MPI_COMM_NULL)
+        pw_loopback_lose(p->comm);
+}
+
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 {
     bool elsewhere = false;
@@ -132,6 +139,8 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
         *rc = pw_pending_is_posted(p) ? p->ops->post(p) : pw_next.MPI_Start(request);
     if (*rc == MPI_SUCCESS)
         pw_pending_started(p, *request);
+    else
+        give_up(p);
     pw_pending_unclaim(p);
     return PW_DONE;
 }
@@ -188,6 +197,8 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     for (int i = 0; i < count; i++)
         if (b.ops[i] && !b.ops[i]->active && (*rc == MPI_SUCCESS || b.ops[i]->stand_in != MPI_REQUEST_NULL))
             pw_pending_started(b.ops[i], requests[i]);
+        else if (b.ops[i] && !b.ops[i]->active)
+            give_up(b.ops[i]);
     pw_batch_close(&b);
     return PW_DONE;
 }

@@ -463,6 +463,36 @@ static void check_failed_start(void)
         MPI_Request_free(&requests[i]);
 }
 
+/* A receive that was prepared, and that MPI has not started since another start of the call failed, takes no message.
+ */
+static void check_unstarted(void)
+{
+    MPI_Request requests[2], pair[2];
+    MPI_Status statuses[2];
+    char byte, sent = 0;
+    MPI_Comm busy;
+
+    MPI_Comm_dup(comm, &busy);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* which gets errors of starts */
+    MPI_Recv_init(&byte, 1, MPI_BYTE, self, TAG, busy, &requests[0]);
+    MPI_Recv_init(in[0].at, 1, pairs, self, TAG, comm, &requests[1]);
+    MPI_Start(&requests[0]);
+    fill();
+    CHECK(MPI_Startall(2, requests) != MPI_SUCCESS, "an active request is started");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &pair[0]);
+    MPI_Isend(out[1].at, 1, every_second, self, TAG, comm, &pair[1]);
+    MPI_Waitall(2, pair, statuses);
+    check_status(&statuses[0], N, "behind a receive that has not started");
+    expect(1, 1, N);
+    look("behind a receive that has not started");
+    MPI_Send(&sent, 1, MPI_BYTE, self, TAG, busy);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; i++)
+        MPI_Request_free(&requests[i]);
+    MPI_Comm_free(&busy);
+}
+
 static int handled;
 static MPI_Request open_receive;
 
@@ -714,6 +744,7 @@ int main(int argc, char **argv)
     check_left(check_matched);
     check_left(check_cancelled);
     check_left(check_failed_start);
+    check_left(check_unstarted);
     check_left(check_bad_tag);
     MPI_Type_free(&every_second);
     MPI_Type_free(&pairs);
