@@ -1,9 +1,11 @@
 /*
- * What two programs exchange whose data lie in GPU memory, after HAND (Hashmi et al., SC 2018): the halo of a
+ * What programs exchange whose data lie in GPU memory. Two after HAND (Hashmi et al., SC 2018): the halo of a
  * two-dimensional stencil, by nonblocking messages of rows and columns; and the particles of an n-body simulation, by
- * MPI_Allgather of structs. Beside them, in turns, is what programs do by hand: rows are copied by the driver
- * (cuMemcpy2DAsync) to and from pinned memory; structs are gathered whole, holes and all. Each row is verified before
- * it is timed and after; medians, the largest of all ranks. With PACKWRIGHT_DISABLE=1 "ours" is the MPI's own.
+ * MPI_Allgather of structs. And the halo of a box across its fastest axis, as 2DECOMP exchanges it: vectors of one
+ * double, or of three. Beside them, in turns, is what programs do by hand: rows are copied by the driver
+ * (cuMemcpy2DAsync) to and from pinned memory, those of the box to and from memory of the GPU that is sent as it is;
+ * structs are gathered whole, holes and all. Each row is verified before it is timed and after; medians, the largest of
+ * all ranks. With PACKWRIGHT_DISABLE=1 "ours" is the MPI's own.
  *
  * usage: device_apps_<mpi> [-t seconds a row; 0: only verifies] [-f application] [-s sizes, by commas] [-d driver]
  */
@@ -18,11 +20,11 @@ enum { SKIPPED = 77, MAX_SAMPLES = 1001, WARM = 20, DOUBLE = 8, SIDES = 4, PARTI
 
 static int rank, ranks;
 
-/* Memory of the GPU, its image in the host, and pinned memory to send from and to receive into. */
+/* Memory of the GPU, its image in the host, and what is sent and received by hand: pinned memory, or the GPU's. */
 typedef struct app {
-    int n, neighbours[SIDES];
-    MPI_Datatype type; /* a column, or a particle */
-    gpu_memory device, sent, pinned[2];
+    int n, depth, neighbours[SIDES]; /* `depth`: of a box's halo */
+    MPI_Datatype type;               /* a column, a particle, or a layer */
+    gpu_memory device, sent, staged[2];
     unsigned char *image;
 } app;
 
@@ -112,7 +114,7 @@ static void stencil(const app *a, phases *p)
 /* The part of pinned memory that belongs to a side. */
 static unsigned char *kept(const app *a, bool is_halo, int which)
 {
-    return a->pinned[is_halo].at + (size_t)which * (size_t)a->n * DOUBLE;
+    return a->staged[is_halo].at + (size_t)which * (size_t)a->n * DOUBLE;
 }
 
 static void copy_side(const app *a, int which, bool is_halo)
@@ -162,9 +164,104 @@ static app make_stencil(int n)
     MPI_Type_vector(n, 1, n + 2, MPI_DOUBLE, &a.type);
     MPI_Type_commit(&a.type);
     for (int i = 0; i < 2; i++)
-        a.pinned[i] = gpu_memory_make(GPU_PINNED, (size_t)n * SIDES * DOUBLE);
+        a.staged[i] = gpu_memory_make(GPU_PINNED, (size_t)n * SIDES * DOUBLE);
     find_neighbours(&a);
     return a;
+}
+
+/* ---- the box: n^3 doubles, and a halo of `depth` along its fastest axis ------------------------------------------ */
+
+static size_t box_row(const app *a)
+{
+    return (size_t)(a->n + 2 * a->depth) * DOUBLE;
+}
+
+/* The layer that the neighbour on a side gets, or the part of the halo that comes from there: its first row. */
+static unsigned char *layer(const app *a, int which, bool is_halo)
+{
+    int near = is_halo ? 0 : a->depth, far = is_halo ? a->n + a->depth : a->n;
+
+    return a->device.at + (size_t)(which == 0 ? near : far) * DOUBLE;
+}
+
+/* Exchanges both layers, `count` objects each, from and to memory of the box or of packed layers. */
+static void exchange_layers(const app *a, unsigned char *const at[2][2], int count, MPI_Datatype type)
+{
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+
+    for (int i = 0; i < 2; i++)
+        MPI_Irecv(at[true][i], count, type, a->neighbours[i], i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < 2; i++)
+        MPI_Isend(at[false][i], count, type, a->neighbours[i], i ^ 1, MPI_COMM_WORLD, &requests[2 + i]);
+    MPI_Waitall(4, requests, statuses);
+}
+
+static void box(const app *a, phases *p)
+{
+    unsigned char *const at[2][2] = {{layer(a, 0, false), layer(a, 1, false)}, {layer(a, 0, true), layer(a, 1, true)}};
+
+    (void)p;
+    exchange_layers(a, at, 1, a->type);
+}
+
+static void copy_layer(const app *a, unsigned char *packed, int which, bool is_halo)
+{
+    const pw_cu_ptr in_box = (pw_cu_ptr)(uintptr_t)layer(a, which, is_halo), dense = (pw_cu_ptr)(uintptr_t)packed;
+    const size_t width = (size_t)a->depth * DOUBLE, pitch = box_row(a);
+    const pw_cu_copy_2d rows = {.src_type = 4, /* unified addresses */
+                                .dst_type = 4,
+                                .width = width,
+                                .height = (size_t)a->n * (size_t)a->n,
+                                .src_device = is_halo ? dense : in_box,
+                                .src_pitch = is_halo ? width : pitch,
+                                .dst_device = is_halo ? in_box : dense,
+                                .dst_pitch = is_halo ? pitch : width};
+
+    copied(((int (*)(const pw_cu_copy_2d *, void *))gpu_symbol("cuMemcpy2DAsync_v2"))(&rows, NULL));
+}
+
+static void box_by_hand(const app *a, phases *p)
+{
+    const size_t bytes = a->staged[0].bytes / 2;
+    unsigned char *const at[2][2] = {{a->staged[0].at, a->staged[0].at + bytes},
+                                     {a->staged[1].at, a->staged[1].at + bytes}};
+
+    for (int i = 0; i < 2; i++)
+        copy_layer(a, at[false][i], i, false);
+    wait_for_copies();
+    p->packed = bench_now();
+    exchange_layers(a, at, (int)(bytes / DOUBLE), MPI_DOUBLE);
+    p->arrived = bench_now();
+    for (int i = 0; i < 2; i++)
+        copy_layer(a, at[true][i], i, true);
+    wait_for_copies();
+}
+
+static app make_box(int n, int depth)
+{
+    app a = {.n = n, .depth = depth};
+    const size_t rows = (size_t)n * (size_t)n;
+
+    a.device = gpu_memory_make(GPU_DEVICE, rows * box_row(&a));
+    a.image = malloc(a.device.bytes);
+    MPI_Type_vector(n * n, depth, n + 2 * depth, MPI_DOUBLE, &a.type);
+    MPI_Type_commit(&a.type);
+    for (int i = 0; i < 2; i++) {
+        a.staged[i] = gpu_memory_make(GPU_DEVICE, 2 * rows * (size_t)depth * DOUBLE);
+        a.neighbours[i] = (rank + (i == 0 ? ranks - 1 : 1)) % ranks;
+    }
+    return a;
+}
+
+static app make_thin_box(int n)
+{
+    return make_box(n, 1);
+}
+
+static app make_deep_box(int n)
+{
+    return make_box(n, 3);
 }
 
 /* ---- the particles: n of each rank are gathered by all ----------------------------------------------------------- */
@@ -177,13 +274,13 @@ static void n_body(const app *a, phases *p)
 
 static void n_body_by_hand(const app *a, phases *p)
 {
-    copy(a->pinned[0].at, a->sent.at, a->sent.bytes);
+    copy(a->staged[0].at, a->sent.at, a->sent.bytes);
     wait_for_copies();
     p->packed = bench_now();
-    PMPI_Allgather(a->pinned[0].at, a->n * PARTICLE, MPI_BYTE, a->pinned[1].at, a->n * PARTICLE, MPI_BYTE,
+    PMPI_Allgather(a->staged[0].at, a->n * PARTICLE, MPI_BYTE, a->staged[1].at, a->n * PARTICLE, MPI_BYTE,
                    MPI_COMM_WORLD);
     p->arrived = bench_now();
-    copy(a->device.at, a->pinned[1].at, a->device.bytes);
+    copy(a->device.at, a->staged[1].at, a->device.bytes);
     wait_for_copies();
 }
 
@@ -194,8 +291,8 @@ static app make_particles(int n, int parts, const int *lengths, const MPI_Aint *
     MPI_Datatype fields;
 
     a.device = gpu_memory_make(GPU_DEVICE, bytes * (size_t)ranks);
-    a.pinned[0] = gpu_memory_make(GPU_PINNED, bytes);
-    a.pinned[1] = gpu_memory_make(GPU_PINNED, bytes * (size_t)ranks);
+    a.staged[0] = gpu_memory_make(GPU_PINNED, bytes);
+    a.staged[1] = gpu_memory_make(GPU_PINNED, bytes * (size_t)ranks);
     MPI_Type_create_struct(parts, lengths, at, types, &fields);
     MPI_Type_create_resized(fields, 0, PARTICLE, &a.type);
     MPI_Type_commit(&a.type);
@@ -224,6 +321,8 @@ static const struct {
     step_fn *ours, *by_hand;
     int sizes[4]; /* 0 after the last */
 } apps[] = {{"stencil2d", make_stencil, stencil, stencil_by_hand, {2048, 4096, 8192}},
+            {"2decomp_8", make_thin_box, box, box_by_hand, {64, 128, 256}},
+            {"2decomp_24", make_deep_box, box, box_by_hand, {64, 128, 256}},
             {"nbody_simple", make_simple, n_body, n_body_by_hand, {1024, 16384, 262144}},
             {"nbody_complex", make_complex, n_body, n_body_by_hand, {1024, 16384, 262144}}};
 enum { APPS = sizeof apps / sizeof *apps };
@@ -234,7 +333,7 @@ static void free_app(app *a)
     if (a->sent.at)
         gpu_memory_free(&a->sent);
     for (int i = 0; i < 2; i++)
-        gpu_memory_free(&a->pinned[i]);
+        gpu_memory_free(&a->staged[i]);
     free(a->image);
     MPI_Type_free(&a->type);
 }
