@@ -363,11 +363,11 @@ static bool send_again(const pw_kept *like, const pw_entry *entry, const void *b
 
     if (!t)
         return false;
+    t->out.buffer.base = m.buffer.base;
     if (!pw_message_describe(&m) || m.buffer.place.gpu != t->out.buffer.place.gpu || !pw_staging_again(&t->out)) {
         pw_kept_drop(k);
         return false;
     }
-    t->out.buffer.base = m.buffer.base;
     t->pending.kept = false;
     *request = t->pending.request;
     pw_pending_track(*request, &t->pending);
@@ -386,7 +386,7 @@ static pw_verdict send_deferred(const pw_kept *like, pw_staging *s, MPI_Request 
         return PW_PASS;
     }
     t->pending.once = true;
-    t->pending.keeps = !shown && t->out.site && t->out.buffer.bytes <= PW_KEPT_BYTES;
+    t->pending.keeps = t->out.site && (shown || t->out.buffer.bytes <= PW_KEPT_BYTES);
     t->kept = *like;
     t->kept.layout = t->out.buffer.layout; /* that of the type may have become another one */
     t->kept.pending = &t->pending;

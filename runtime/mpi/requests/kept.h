@@ -11,7 +11,7 @@
 
 #include "runtime/mpi/requests/pending.h"
 
-enum { PW_KEPT_SLOTS = 128, PW_KEPT_BYTES = 64 << 10 /* the longest message of which the send is kept */ };
+enum { PW_KEPT_SLOTS = 128, PW_KEPT_BYTES = 64 << 10 /* the longest packed message that is kept */ };
 
 typedef int pw_kept_init(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                          MPI_Request *request, bool large);
