@@ -124,7 +124,7 @@ static int run_suite(bench *b, int argc, char **argv)
         fprintf(stderr, "bench: the layout engines do not start\n");
         return 1;
     }
-    bench_report_header(argc, argv, &b->options);
+    bench_report_header(argc, argv);
     for (int i = 0; i < b->suite.n; i++)
         if (wanted(b, &b->suite.specs[i]))
             run_row(b, &b->suite.specs[i]);

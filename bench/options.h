@@ -8,7 +8,7 @@
 typedef struct bench_options {
     const char *filter; /* glob over "name params" */
     const char *csv;    /* NULL: none */
-    bool quick, cold, pack_only, explain, list;
+    bool quick, warm, pack_only, explain, list;
     int reps;           /* most repetitions of a row and direction */
     double seconds;     /* time for a row and direction */
     int64_t max_memory; /* rows with larger arrays are left out */

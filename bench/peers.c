@@ -151,14 +151,14 @@ static void limit_unpack(bench_run *run)
 }
 
 const bench_peer bench_peers[BENCH_PEERS] = {
-    [BENCH_NATIVE] = {"native", true, {native_pack, native_unpack}},
-    [BENCH_TIER0] = {"tier0", true, {tier0_pack, tier0_unpack}},
-    [BENCH_TIER1] = {"tier1", true, {tier1_pack, tier1_unpack}},
-    [BENCH_PIECES_8K] = {"8K", true, {short_pieces_pack, short_pieces_unpack}},
-    [BENCH_PIECES_64K] = {"64K", true, {long_pieces_pack, long_pieces_unpack}},
-    [BENCH_HAND] = {"hand", true, {hand_pack, hand_unpack}},
-    [BENCH_MEMCPY] = {"memcpy", false, {memcpy_pack, memcpy_unpack}},
-    [BENCH_LIMIT] = {"limit", false, {limit_pack, limit_unpack}},
+    [BENCH_NATIVE] = {"native", true, true, {native_pack, native_unpack}},
+    [BENCH_TIER0] = {"tier0", true, false, {tier0_pack, tier0_unpack}},
+    [BENCH_TIER1] = {"tier1", true, true, {tier1_pack, tier1_unpack}},
+    [BENCH_PIECES_8K] = {"8K", true, false, {short_pieces_pack, short_pieces_unpack}},
+    [BENCH_PIECES_64K] = {"64K", true, false, {long_pieces_pack, long_pieces_unpack}},
+    [BENCH_HAND] = {"hand", true, true, {hand_pack, hand_unpack}},
+    [BENCH_MEMCPY] = {"memcpy", false, false, {memcpy_pack, memcpy_unpack}},
+    [BENCH_LIMIT] = {"limit", false, false, {limit_pack, limit_unpack}},
 };
 
 bool bench_peer_available(const bench_run *run, bench_peer_id id)

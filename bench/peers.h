@@ -32,6 +32,7 @@ typedef void bench_move_fn(bench_run *run);
 typedef struct bench_peer {
     const char *name;
     bool moves_layout; /* its result is compared with the naive expansion */
+    bool is_cold_too;  /* also measured on memory in no cache: what a program chooses from */
     bench_move_fn *move[PW_DIRECTIONS];
 } bench_peer;
 

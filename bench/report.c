@@ -27,10 +27,14 @@ void bench_report_row(const bench_result *r)
         number_or_dash(" %*.3f", 9, r->times.median[p] / 1e3);
     printf("    |");
     for (int p = 0; p < BENCH_PEERS; p++)
+        if (bench_peers[p].is_cold_too)
+            number_or_dash(" %*.3f", 9, r->times.cold[p] / 1e3);
+    printf("         |");
+    for (int p = 0; p < BENCH_PEERS; p++)
         number_or_dash(" %*.2f", 6, bench_gbps(r, (bench_peer_id)p));
     printf("      |");
     for (int k = 0; k < BENCH_RATIOS; k++)
-        number_or_dash(" %*.2f", 7, bench_speedup(r, bench_ratios[k].who, bench_ratios[k].than));
+        number_or_dash(" %*.2f", 7, bench_speedup(r, &bench_ratios[k]));
     printf("\n");
     fflush(stdout);
 }
@@ -122,7 +126,7 @@ static ranked *rank(const bench_results *results, const bench_ratio *ratio, int 
     ranked *list = malloc(sizeof *list * (size_t)(results->n + 1));
     *n = 0;
     for (int i = 0; list && i < results->n; i++) {
-        double x = bench_speedup(&results->all[i], ratio->who, ratio->than);
+        double x = bench_speedup(&results->all[i], ratio);
         if (x > 0)
             list[(*n)++] = (ranked){x, &results->all[i]};
     }
@@ -137,8 +141,8 @@ static void print_worst(const bench_results *results, const bench_ratio *ratio, 
     ranked *list = rank(results, ratio, &n);
     for (int i = 0; i < n; i++)
         slower += list[i].ratio < 1;
-    printf("\n%s slower than %s: %d of %d; slowest\n", bench_peers[ratio->who].name, bench_peers[ratio->than].name,
-           slower, n);
+    printf("\n%s slower than %s%s: %d of %d; slowest\n", bench_peers[ratio->who].name, bench_peers[ratio->than].name,
+           ratio->cold ? " on cold memory" : "", slower, n);
     /* Rows that lose against the MPI below are listed all. */
     int shown = ratio->than == BENCH_NATIVE && slower > most ? slower : most;
     for (int i = 0; i < n && i < shown; i++)
@@ -206,6 +210,9 @@ bool bench_report_csv(const bench_results *results, const char *path)
     fprintf(f, "layout,parameters,direction,bytes,blocks,average_block,repetitions");
     for (int p = 0; p < BENCH_PEERS; p++)
         fprintf(f, ",%s_us,%s_gbps", bench_peers[p].name, bench_peers[p].name);
+    for (int p = 0; p < BENCH_PEERS; p++)
+        if (bench_peers[p].is_cold_too)
+            fprintf(f, ",%s_cold_us", bench_peers[p].name);
     for (int k = 0; k < BENCH_RATIOS; k++)
         fprintf(f, ",%s", bench_ratios[k].label);
     fprintf(f, ",commit_native_us,commit_equal_us,commit_shape_us,commit_first_us,compile_us\n");
@@ -216,8 +223,11 @@ bool bench_report_csv(const bench_results *results, const char *path)
                 r->times.reps);
         for (int p = 0; p < BENCH_PEERS; p++)
             fprintf(f, ",%.4f,%.3f", r->times.median[p] / 1e3, bench_gbps(r, (bench_peer_id)p));
+        for (int p = 0; p < BENCH_PEERS; p++)
+            if (bench_peers[p].is_cold_too)
+                fprintf(f, ",%.4f", r->times.cold[p] / 1e3);
         for (int k = 0; k < BENCH_RATIOS; k++)
-            fprintf(f, ",%.4f", bench_speedup(r, bench_ratios[k].who, bench_ratios[k].than));
+            fprintf(f, ",%.4f", bench_speedup(r, &bench_ratios[k]));
         const bench_commit *c = &r->commit;
         fprintf(f, ",%.3f,%.3f,%.3f,%.3f,%.3f\n", c->native / 1e3, c->again / 1e3, c->shape / 1e3, c->first / 1e3,
                 c->compile / 1e3);

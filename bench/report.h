@@ -5,7 +5,7 @@
 #include "bench/results.h"
 
 /* Machine, compiler, MPI and command, and what the columns mean. */
-void bench_report_header(int argc, char **argv, const bench_options *options);
+void bench_report_header(int argc, char **argv);
 /* One line, printed as soon as it is known. */
 void bench_report_row(const bench_result *r);
 /* Means by layout and over all, slowest rows, rows slower than the MPI below, commits. */

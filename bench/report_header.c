@@ -41,7 +41,7 @@ static void print_machine(void)
     printf("# load:     %s; huge pages %s\n", load, pages);
 }
 
-void bench_report_header(int argc, char **argv, const bench_options *options)
+void bench_report_header(int argc, char **argv)
 {
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING], date[64];
     int n;
@@ -51,7 +51,7 @@ void bench_report_header(int argc, char **argv, const bench_options *options)
         *c = *c == '\t' ? ' ' : *c;
     time_t now = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", localtime(&now));
-    printf("# Packwright layout suite, %s, %s caches\n", date, options->cold ? "cold" : "warm");
+    printf("# Packwright layout suite, %s\n", date);
     print_machine();
     printf("# compiler: %s; hand-written loops " PW_BENCH_HAND_FLAGS "\n", __VERSION__);
     printf("# MPI:      %s\n# command: ", mpi);
@@ -63,12 +63,17 @@ void bench_report_header(int argc, char **argv, const bench_options *options)
            "# arrays (WRF, LAMMPS, SPECFEM3D_cm) give it the same type relative to the first array; ours take\n"
            "# MPI_BOTTOM. hand: the loop a programmer would write. memcpy: as many bytes. limit: each cache line that\n"
            "# the layout touches once, the packed buffer once. 8K, 64K: tier1 in pieces of these lengths, cut in\n"
-           "# their blocks. Ratios a/b say how many times faster a is than b.\n#\n");
+           "# their blocks. cold: with the layout and the packed buffer flushed from all caches before each run.\n"
+           "# Ratios a/b say how many times faster a is than b; c1: tier1, beside a cold b.\n#\n");
     printf("%-17s %-*s %-6s %9s %8s %7s", "layout", BENCH_PARAMS_TEXT - 9, "parameters", "dir", "bytes", "blocks",
            "average");
     for (int p = 0; p < BENCH_PEERS; p++)
         printf(" %9s", bench_peers[p].name);
     printf(" us |");
+    for (int p = 0; p < BENCH_PEERS; p++)
+        if (bench_peers[p].is_cold_too)
+            printf(" %9s", bench_peers[p].name);
+    printf(" cold us |");
     for (int p = 0; p < BENCH_PEERS; p++)
         printf(" %6s", bench_peers[p].name);
     printf(" GB/s |");

@@ -22,8 +22,6 @@ typedef struct bench_results {
 void bench_results_add(bench_results *results, const bench_result *result);
 void bench_results_free(bench_results *results);
 
-/* How many times faster `who` is than `than`; 0 when either was not measured. */
-double bench_speedup(const bench_result *r, bench_peer_id who, bench_peer_id than);
 /* Packed bytes by time; 0 when not measured. */
 double bench_gbps(const bench_result *r, bench_peer_id id);
 
@@ -31,10 +29,14 @@ double bench_gbps(const bench_result *r, bench_peer_id id);
 typedef struct bench_ratio {
     const char *label;
     bench_peer_id who, than;
+    bool cold; /* both on cold memory */
 } bench_ratio;
 
-enum { BENCH_RATIOS = 7 };
+enum { BENCH_RATIOS = 9 };
 extern const bench_ratio bench_ratios[BENCH_RATIOS];
+
+/* How many times faster `who` is than `than`; 0 when either was not measured. */
+double bench_speedup(const bench_result *r, const bench_ratio *ratio);
 
 /* Geometric mean of a ratio over rows with this name and direction (NULL, PW_DIRECTIONS: all); 0 for none. */
 double bench_mean(const bench_results *results, const char *name, int direction, const bench_ratio *ratio);
