@@ -7,20 +7,14 @@
 #include "runtime/mpi/entry/gate.h"
 #include "runtime/mpi/types/registry.h"
 
-/* The layout by which messages of this type in host memory are moved. NULL: they are left to MPI. */
-static pw_layout *layout_of(const pw_entry *entry)
-{
-    return entry && !entry->gpu_only ? entry->layout : NULL;
-}
-
 void packwright_prepare_type(MPI_Datatype type)
 {
-    pw_layout *layout;
+    const pw_entry *entry;
 
     if (!pw_gate_enter())
         return;
-    layout = layout_of(pw_registry_learn(type));
-    if (layout)
-        pw_layout_make_kernel(layout);
+    entry = pw_registry_learn(type);
+    if (entry && entry->layout && !entry->gpu_only) /* messages of others in host memory are left to MPI */
+        pw_layout_make_kernel(entry->layout);
     pw_gate_leave();
 }

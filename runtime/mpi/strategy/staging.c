@@ -129,16 +129,13 @@ int64_t pw_received_bytes(const MPI_Status *status)
 {
 #if PW_MPI_LARGE
     MPI_Count n = 0;
-
-    if (PMPI_Get_count_c(status, MPI_BYTE, &n) != MPI_SUCCESS || n == MPI_UNDEFINED)
-        return -1;
+    int rc = PMPI_Get_count_c(status, MPI_BYTE, &n);
 #else
     int n = 0;
-
-    if (PMPI_Get_count(status, MPI_BYTE, &n) != MPI_SUCCESS || n == MPI_UNDEFINED)
-        return -1;
+    int rc = PMPI_Get_count(status, MPI_BYTE, &n);
 #endif
-    return n;
+
+    return rc == MPI_SUCCESS && n != MPI_UNDEFINED ? n : -1;
 }
 
 int pw_received_unpack(pw_staging *s, const MPI_Status *status)
@@ -148,9 +145,7 @@ int pw_received_unpack(pw_staging *s, const MPI_Status *status)
 
 bool pw_staging_begin_pack(pw_staging *s)
 {
-    if (!s->strategy || !s->strategy->begin)
-        return true;
-    return s->strategy->begin(s, PW_PACK, s->buffer.bytes);
+    return !s->strategy || !s->strategy->begin || s->strategy->begin(s, PW_PACK, s->buffer.bytes);
 }
 
 bool pw_staging_is_fusable(const pw_staging *s)
@@ -165,9 +160,8 @@ bool pw_staging_is_packed(const pw_staging *s)
 
 bool pw_staging_begin_unpack(pw_staging *s, int64_t received)
 {
-    if (!s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes)
-        return true;
-    return s->strategy->begin(s, PW_UNPACK, received);
+    return !s->strategy || !s->strategy->begin || received <= 0 || received > s->buffer.bytes ||
+           s->strategy->begin(s, PW_UNPACK, received);
 }
 
 void pw_staging_await(const pw_staging *s)
