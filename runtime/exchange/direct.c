@@ -197,14 +197,6 @@ static pw_segment_offer *offer_of(int number)
     return s->message.objects.bytes > 0 && pw_segment_own_header() ? s->offer : NULL;
 }
 
-void pw_direct_await(int number)
-{
-    pw_segment_offer *offer = offer_of(number);
-
-    if (offer)
-        pw_late_await(&offer->late);
-}
-
 void pw_direct_end(int number)
 {
     stand_in *s = &direct.many[number];
@@ -225,6 +217,15 @@ void pw_direct_end(int number)
                    (long long)taken, (long long)bytes, touched ? ", and the stand-in was touched" : "");
     }
     s->message.objects.bytes = 0;
+}
+
+void pw_direct_await(int number)
+{
+    pw_segment_offer *offer = offer_of(number);
+
+    if (offer)
+        pw_late_await(&offer->late);
+    pw_direct_end(number);
 }
 
 void pw_direct_offer(pw_segment_offer *o, const pw_buffer *b, const pw_segment_exported *exported,
@@ -270,7 +271,6 @@ bool pw_direct_again(int number, int64_t bytes)
     stand_in *s = &direct.many[number];
 
     pw_direct_await(number);
-    pw_direct_end(number);
     PW_HOLD(&direct.lock);
     channel *c = channel_of(s->channel);
 

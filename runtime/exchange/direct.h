@@ -76,7 +76,7 @@ void pw_direct_begin(int number, const pw_direct_message *message);
 /* Writes the offer of a stand-in, or one that no MPI knows. `text`: of the layout; `exported`: as in a message. */
 void pw_direct_offer(pw_segment_offer *o, const pw_buffer *objects, const pw_segment_exported *exported,
                      const pw_segment_text *text);
-/* To be called when MPI has sent the message: waits until a late read of GPU memory is over (late.h). */
+/* To be called when MPI has sent the message: waits until a late read of it is over (late.h), and ends the message. */
 void pw_direct_await(int number);
 /* Ends the message, if there is one: nobody reads its memory any longer. */
 void pw_direct_end(int number);

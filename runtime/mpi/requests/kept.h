@@ -1,8 +1,8 @@
 /*
- * Deferred sends that are over, kept for the next such send: with the request that MPI starts and the staging buffer
- * that it sends. Programs send the same messages again and again, and then MPI makes and frees no request for each, and
- * nothing is chosen or opened. At most one send is kept for a communicator, a destination and a tag, and of all at most
- * PW_KEPT_SLOTS; a later one takes the place of an earlier one.
+ * Deferred sends that are over, kept for the next such send: with the request that MPI starts and the staging buffer,
+ * or the stand-in of a shown one, that it sends. Programs send the same messages again and again, and then MPI makes
+ * and frees no request for each, and nothing is chosen or opened. At most one send is kept for a communicator, a
+ * destination and a tag, and of all at most PW_KEPT_SLOTS; a later one takes the place of an earlier one.
  *
  * Thread safe. The program's communicators end when it frees them: what is kept of them goes before that.
  */
@@ -11,7 +11,7 @@
 
 #include "runtime/mpi/requests/pending.h"
 
-enum { PW_KEPT_SLOTS = 128, PW_KEPT_BYTES = 64 << 10 /* the longest packed message that is kept */ };
+enum { PW_KEPT_SLOTS = 128, PW_KEPT_BYTES = 64 << 10 /* the longest that is kept packed; a stand-in has no memory */ };
 
 typedef int pw_kept_init(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                          MPI_Request *request, bool large);

@@ -424,6 +424,36 @@ static void sent_again(void)
     free_side(&s[1]);
 }
 
+/* Each send has a tag of its own, so none is like a kept one. What those before have proven holds at once: the sender
+ * need not pack any longer for receivers that may not read. */
+static void with_tags_that_run_on(void)
+{
+    enum { SENDS = 150, FIRST = 50 };
+    side s = make_side(1);
+    long launches = 0;
+    MPI_Request request;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < SENDS; i++) {
+        if (i == FIRST && counted)
+            launches = gpu_launches("");
+        if (rank == 0) {
+            put(&s, 60 + (unsigned)i);
+            MPI_Isend(s.gpu.at, s.count, s.type, 1, TAG + 1 + i, comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            fill(&s, 9);
+            MPI_Recv(s.gpu.at, s.count, s.type, 0, TAG + 1 + i, comm, MPI_STATUS_IGNORE);
+            judge(&s, 60 + (unsigned)i, s.count, "tags that run on");
+        }
+    }
+    launches = counted ? gpu_launches("") - launches : 0;
+    CHECK(rank == 1 || launches <= FIRST, "tags that run on: %ld launches", launches);
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
 /* Between two starts of persistent operations their memory becomes another GPU's, whose kernels alone reach it. */
 static void of_another_gpu(void)
 {
@@ -614,6 +644,7 @@ static void run(void)
     reallocated();
     moved_between_starts();
     sent_again();
+    with_tags_that_run_on();
     if (gpu_is_fake())
         of_another_gpu();
     unopened();
