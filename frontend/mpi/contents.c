@@ -211,6 +211,29 @@ void pw_contents_release(pw_contents *c)
     free(c->heap_types);
 }
 
+/* Returns whether this is a basic type that has elements of one size: a pair of two has a hole or an end that neither
+ * divides. The last such type is remembered, since asking MPI takes as long as all the rest. */
+static bool is_uniform(MPI_Datatype type)
+{
+    static _Atomic(MPI_Datatype) uniform;
+    MPI_Count size, lowest, extent;
+    pw_envelope e;
+
+    if (type == atomic_load_explicit(&uniform, memory_order_relaxed))
+        return true;
+    if (pw_envelope_read(type, &e, NULL) != PW_OK || !pw_envelope_is_basic(&e) ||
+        PMPI_Type_size_x(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent_x(type, &lowest, &extent) != MPI_SUCCESS ||
+        size != extent)
+        return false;
+    atomic_store_explicit(&uniform, type, memory_order_relaxed);
+    return true;
+}
+
+bool pw_contents_are_uniform(const pw_contents *c)
+{
+    return c->envelope.ntypes == 1 && is_uniform(c->types[0]);
+}
+
 static const int64_t *take(pw_contents *c, int64_t n, int64_t *next, int64_t begin, int64_t have)
 {
     if (n < 0 || n > have - *next) {

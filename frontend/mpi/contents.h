@@ -49,6 +49,10 @@ pw_status pw_contents_read(MPI_Datatype type, const pw_envelope *e, pw_contents 
 /* Frees those of the types that are derived, and the memory. */
 void pw_contents_release(pw_contents *c);
 
+/* Returns whether a type with these contents certainly has basic elements of one size: it is made by one constructor
+ * over a basic type. */
+bool pw_contents_are_uniform(const pw_contents *c);
+
 /*
  * The next n arguments, in the order of the standard's tables. "Counts" are arguments that are MPI_Count in the
  * large-count forms and int otherwise; "addresses" are MPI_Aint, MPI_Count or, in the old Fortran forms,

@@ -32,35 +32,12 @@ static int64_t learning_ns(pw_glance *g)
     return PW_NOTE_LEARN_NS + (e ? PW_NOTE_LEARN_ENTRY_NS * (e->nints + e->naddrs + e->ncounts + e->ntypes) : 0);
 }
 
-/* Returns whether a basic type has elements of one size. A pair of two has a hole or an end that neither divides. */
-static bool is_uniform_basic(MPI_Datatype type)
-{
-    MPI_Count size, lowest, extent;
-    pw_envelope e;
-
-    return pw_envelope_read(type, &e, NULL) == PW_OK && pw_envelope_is_basic(&e) &&
-           PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
-           PMPI_Type_get_extent_x(type, &lowest, &extent) == MPI_SUCCESS && size == extent;
-}
-
-/* Returns whether a type certainly has basic elements of one size: it is made by one constructor over a basic type. The
- * answer for the last basic type is remembered, since asking MPI for it takes as long as all the rest. */
 static bool is_uniform(pw_glance *g)
 {
-    static _Atomic uint64_t known;
     const pw_envelope *e = pw_glance_envelope(g);
     const pw_contents *contents = e && e->ntypes == 1 ? pw_glance_contents(g) : NULL;
-    uint64_t key;
 
-    if (!contents)
-        return false;
-    key = pw_type_key(contents->types[0]);
-    if (key == atomic_load_explicit(&known, memory_order_relaxed))
-        return true;
-    if (!is_uniform_basic(contents->types[0]))
-        return false;
-    atomic_store_explicit(&known, key, memory_order_relaxed);
-    return true;
+    return contents && pw_contents_are_uniform(contents);
 }
 
 /* Returns whether a message of so many bytes may arrive that only a staged receive can take: in pieces that end within
