@@ -229,9 +229,24 @@ static bool is_uniform(MPI_Datatype type)
     return true;
 }
 
-bool pw_contents_are_uniform(const pw_contents *c)
+bool pw_contents_are_uniform(MPI_Datatype type, const pw_contents *c)
 {
-    return c->envelope.ntypes == 1 && is_uniform(c->types[0]);
+    raw_arrays raw;
+    pw_envelope e;
+    MPI_Datatype inner;
+    bool found;
+
+    if (c)
+        return c->envelope.ntypes == 1 && is_uniform(c->types[0]);
+    if (pw_envelope_read(type, &e, NULL) != PW_OK || e.ntypes != 1)
+        return false;
+    found = raw_room(&raw, &e) && get_contents(type, &e, &raw, &inner) == MPI_SUCCESS;
+    raw_free(&raw);
+    if (!found || is_uniform(inner))
+        return found;
+    if (is_derived(inner))
+        PMPI_Type_free(&inner);
+    return false;
 }
 
 static const int64_t *take(pw_contents *c, int64_t n, int64_t *next, int64_t begin, int64_t have)

@@ -49,9 +49,9 @@ pw_status pw_contents_read(MPI_Datatype type, const pw_envelope *e, pw_contents 
 /* Frees those of the types that are derived, and the memory. */
 void pw_contents_release(pw_contents *c);
 
-/* Returns whether a type with these contents certainly has basic elements of one size: it is made by one constructor
- * over a basic type. */
-bool pw_contents_are_uniform(const pw_contents *c);
+/* Returns whether a type certainly has basic elements of one size: it is made by one constructor over a basic type.
+ * `c`: its contents, or NULL if they have not been read. */
+bool pw_contents_are_uniform(MPI_Datatype type, const pw_contents *c);
 
 /*
  * The next n arguments, in the order of the standard's tables. "Counts" are arguments that are MPI_Count in the

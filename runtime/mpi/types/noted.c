@@ -32,19 +32,20 @@ static int64_t learning_ns(pw_glance *g)
     return PW_NOTE_LEARN_NS + (e ? PW_NOTE_LEARN_ENTRY_NS * (e->nints + e->naddrs + e->ncounts + e->ntypes) : 0);
 }
 
-static bool is_uniform(pw_glance *g)
-{
-    const pw_envelope *e = pw_glance_envelope(g);
-    const pw_contents *contents = e && e->ntypes == 1 ? pw_glance_contents(g) : NULL;
-
-    return contents && pw_contents_are_uniform(contents);
-}
-
 /* Returns whether a message of so many bytes may arrive that only a staged receive can take: in pieces that end within
  * an element (runtime/mpi/strategy/mpich_split.h). */
-static bool may_need_stage(pw_glance *g, int64_t bytes, pw_role role)
+static bool may_need_stage(const pw_glance *g, int64_t bytes, pw_role role)
 {
-    return role != PW_SEND && bytes > pw_note_most_native && !is_uniform(g);
+    return role != PW_SEND && bytes > pw_note_most_native &&
+           !pw_contents_are_uniform(g->type, g->has_contents ? &g->contents : NULL);
+}
+
+bool pw_note_refuses(MPI_Datatype type, void *note)
+{
+    if (pw_contents_are_uniform(type, NULL))
+        return false;
+    pw_handle_table_swap(&pw_registry_types, pw_type_key(type), note, pw_note_make(PLENTY));
+    return true;
 }
 
 bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg)
@@ -58,13 +59,13 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
 
     if (use->count <= 0 || !pw_note_bytes(g->type, use->count, &bytes))
         return true;
-    if (needed || may_need_stage(g, bytes, use->role))
+    if (needed)
         return false;
     ns = pw_note_ns(note) + pw_note_gain(bytes < PLENTY ? bytes : PLENTY, staged) * use->times;
     if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_native && pw_look_read(g, &look) &&
         pw_entries_ask_alike(look, is_native, arg))
         ns = few; /* to learn it would be in vain */
-    if (ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g))
+    if ((ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g)) || may_need_stage(g, bytes, use->role))
         return false;
     pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));
     if (pw_note_is_reported) {

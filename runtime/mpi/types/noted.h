@@ -97,9 +97,12 @@ static inline int64_t pw_note_gain(int64_t bytes, int staged)
     return ns > PW_NOTE_LEAST_NS ? ns : PW_NOTE_LEAST_NS;
 }
 
+/* Returns whether a type may have basic elements of several sizes, and then notes that it is to be learned. */
+bool pw_note_refuses(MPI_Datatype type, void *note);
+
 /* Leaves a use to MPI and counts it in the type's note if no case makes it special: the buffer is known to be host
- * memory, the message is so short that MPI can always receive it, and the sum of what was gained stays below the cost
- * of learning any type. Returns false if it has done nothing. `at`: the slot of the type in front of the table. */
+ * memory, MPI can receive the message, and the sum of what was gained stays below the cost of learning any type.
+ * Returns false if it is not left to MPI. `at`: the slot of the type in front of the table. */
 static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Count count, pw_role role, int staged,
                                      pw_handle_slot *at)
 {
@@ -112,7 +115,9 @@ static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Cou
     if (__builtin_expect(!pw_note_bytes(type, count, &bytes), 0))
         return false;
     ns = pw_note_ns(note) + pw_note_gain(bytes, staged);
-    if (__builtin_expect(ns >= PW_NOTE_LEARN_NS || (role != PW_SEND && bytes > pw_note_most_native), 0))
+    if (__builtin_expect(ns >= PW_NOTE_LEARN_NS ||
+                             (role != PW_SEND && bytes > pw_note_most_native && pw_note_refuses(type, note)),
+                         0))
         return false;
     if (__builtin_expect(atomic_load_explicit(&at->value, memory_order_relaxed) == note, 1))
         atomic_store_explicit(&at->value, pw_note_make(ns), memory_order_release);
