@@ -212,7 +212,7 @@ void pw_contents_release(pw_contents *c)
 }
 
 /* Returns whether this is a basic type that has elements of one size: a pair of two has a hole or an end that neither
- * divides. The last such type is remembered, since asking MPI takes as long as all the rest. */
+ * divides. The last named one is remembered, as by is_derived. */
 static bool is_uniform(MPI_Datatype type)
 {
     static _Atomic(MPI_Datatype) uniform;
@@ -225,7 +225,8 @@ static bool is_uniform(MPI_Datatype type)
         PMPI_Type_size_x(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent_x(type, &lowest, &extent) != MPI_SUCCESS ||
         size != extent)
         return false;
-    atomic_store_explicit(&uniform, type, memory_order_relaxed);
+    if (e.combiner == MPI_COMBINER_NAMED)
+        atomic_store_explicit(&uniform, type, memory_order_relaxed);
     return true;
 }
 
