@@ -188,46 +188,40 @@ pw_status pw_contents_read(MPI_Datatype type, const pw_envelope *e, pw_contents 
     return status;
 }
 
-/* Most types are made of one named type, which stays what it is: the last one is remembered, since asking MPI takes as
- * long as all the rest. */
-static bool is_derived(MPI_Datatype type)
-{
-    static _Atomic(MPI_Datatype) named;
-    pw_envelope e;
+/* What stands inside a type: a derived type, of which MPI has given a handle; a basic type, also one that MPI does not
+ * tell about; or a basic type with elements of one size. A pair of two sizes has a hole or an end that neither divides.
+ */
+typedef enum inner_kind { DERIVED, BASIC, UNIFORM } inner_kind;
 
-    if (type == atomic_load_explicit(&named, memory_order_relaxed) || pw_envelope_read(type, &e, NULL) != PW_OK)
-        return false;
-    if (e.combiner == MPI_COMBINER_NAMED)
-        atomic_store_explicit(&named, type, memory_order_relaxed);
-    return !pw_envelope_is_basic(&e);
-}
-
-void pw_contents_release(pw_contents *c)
-{
-    for (int64_t i = 0; i < c->envelope.ntypes; i++)
-        if (is_derived(c->types[i]))
-            PMPI_Type_free(&c->types[i]);
-    free(c->heap_nums);
-    free(c->heap_types);
-}
-
-/* Returns whether this is a basic type that has elements of one size: a pair of two has a hole or an end that neither
- * divides. The last named one is remembered, as by is_derived. */
-static bool is_uniform(MPI_Datatype type)
+/* Most types are made of one named type, which stays what it is: the last one of one size is remembered, since asking
+ * MPI takes as long as all the rest. */
+static inner_kind kind_of(MPI_Datatype type)
 {
     static _Atomic(MPI_Datatype) uniform;
     MPI_Count size, lowest, extent;
     pw_envelope e;
 
     if (type == atomic_load_explicit(&uniform, memory_order_relaxed))
-        return true;
-    if (pw_envelope_read(type, &e, NULL) != PW_OK || !pw_envelope_is_basic(&e) ||
-        PMPI_Type_size_x(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent_x(type, &lowest, &extent) != MPI_SUCCESS ||
+        return UNIFORM;
+    if (pw_envelope_read(type, &e, NULL) != PW_OK)
+        return BASIC;
+    if (!pw_envelope_is_basic(&e))
+        return DERIVED;
+    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent_x(type, &lowest, &extent) != MPI_SUCCESS ||
         size != extent)
-        return false;
+        return BASIC;
     if (e.combiner == MPI_COMBINER_NAMED)
         atomic_store_explicit(&uniform, type, memory_order_relaxed);
-    return true;
+    return UNIFORM;
+}
+
+void pw_contents_release(pw_contents *c)
+{
+    for (int64_t i = 0; i < c->envelope.ntypes; i++)
+        if (kind_of(c->types[i]) == DERIVED)
+            PMPI_Type_free(&c->types[i]);
+    free(c->heap_nums);
+    free(c->heap_types);
 }
 
 bool pw_contents_are_uniform(MPI_Datatype type, const pw_contents *c)
@@ -235,19 +229,18 @@ bool pw_contents_are_uniform(MPI_Datatype type, const pw_contents *c)
     raw_arrays raw;
     pw_envelope e;
     MPI_Datatype inner;
-    bool found;
+    inner_kind kind = BASIC;
 
     if (c)
-        return c->envelope.ntypes == 1 && is_uniform(c->types[0]);
+        return c->envelope.ntypes == 1 && kind_of(c->types[0]) == UNIFORM;
     if (pw_envelope_read(type, &e, NULL) != PW_OK || e.ntypes != 1)
         return false;
-    found = raw_room(&raw, &e) && get_contents(type, &e, &raw, &inner) == MPI_SUCCESS;
+    if (raw_room(&raw, &e) && get_contents(type, &e, &raw, &inner) == MPI_SUCCESS)
+        kind = kind_of(inner);
     raw_free(&raw);
-    if (!found || is_uniform(inner))
-        return found;
-    if (is_derived(inner))
+    if (kind == DERIVED)
         PMPI_Type_free(&inner);
-    return false;
+    return kind == UNIFORM;
 }
 
 static const int64_t *take(pw_contents *c, int64_t n, int64_t *next, int64_t begin, int64_t have)
