@@ -65,6 +65,9 @@ bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void
         return false;
     if (!pw_note_is(found))
         return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
-    return (front && pw_note_takes_few(type, buf, count, role, staged, pw_handle_front(&pw_registry_types, key))) ||
+    if (front && pw_note_takes_few(type, buf, count, role, staged, pw_handle_front(&pw_registry_types, key)))
+        return true;
+    found = pw_handle_table_find(&pw_registry_types, key); /* it may have been marked as one to be learned */
+    return pw_note_is(found) &&
            pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged}, found, is_left, &a);
 }
