@@ -86,8 +86,10 @@ bool pw_xpmem_is_shown(void)
 
 void pw_xpmem_note_removal(void)
 {
-    if (pw_xpmem_is_shown())
-        atomic_fetch_add_explicit(&pw_segment_own_header()->removed, 1, memory_order_release);
+    pw_segment_header *h = pw_segment_own_header();
+
+    if (h && atomic_load_explicit(&h->xpmem, memory_order_relaxed))
+        atomic_fetch_add_explicit(&h->removed, 1, memory_order_release);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------------------------- */
