@@ -254,7 +254,7 @@ void pw_direct_begin(int number, const pw_direct_message *message)
     pw_direct_message *m = &s->message;
     pw_segment_offer *offer;
 
-    pw_direct_end(number);
+    pw_direct_end(number); /* nothing has ended the last message of a persistent send from host memory */
     *m = *message;
     if (!m->make) {
         m->make = pack;
