@@ -61,7 +61,7 @@ static int pack_or_move(pw_pending *p)
     return t->moved ? MPI_SUCCESS : pack(p);
 }
 
-/* Ends what loopback.h knows of a message: it is over, its operation is, or an earlier start that has failed. */
+/* Ends what loopback.h knows of a message: it is over, its operation is, or its start has failed. */
 static void end_following(transfer *t, bool well)
 {
     if (t->pending.ops->receives) {
@@ -82,6 +82,13 @@ static int finish_send(pw_pending *p, const MPI_Status *status)
     end_following(t, true);
     pw_staging_await(&t->out);
     return rc;
+}
+
+/* The order of the calls no longer tells which receive takes which message. */
+static void fail(pw_pending *p)
+{
+    end_following((transfer *)p, false);
+    pw_loopback_lose(p->comm);
 }
 
 /* Until a receive is over, its buffer stays where it is. With few operations under way there is nothing to gain. */
@@ -173,7 +180,7 @@ static bool choose(pw_pending *p);
 static int post(pw_pending *p);
 
 /* What all operations have by which persistent ones are started, and what all receives have. */
-#define STARTED .choose = choose, .post = post
+#define STARTED .choose = choose, .post = post, .fail = fail
 #define RECEIVED STARTED, .start = expect, .complete = unpack_arrived, .destroy = destroy_receive, .receives = true
 
 static const pw_pending_ops send_ops = {STARTED, .start = pack, .begin_start = begin_packing, .destroy = destroy_send};
@@ -280,7 +287,6 @@ static bool choose(pw_pending *p)
     transfer *t = (transfer *)p;
     pw_staging *s = p->ops->receives ? &t->in : &t->out;
 
-    end_following(t, false);
     p->left = NULL;
     if (p->comm != MPI_COMM_NULL && (!is_on_device(s) || pw_memory_is_where_it_was(&s->buffer)) &&
         pw_staging_again(s)) {

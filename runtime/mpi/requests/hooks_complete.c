@@ -118,13 +118,6 @@ static void choose(pw_pending *p, const MPI_Request *request)
         (left_start){.key = p && !p->left ? 0 : pw_request_key(*request), .by = p ? p->left : NULL, .epoch = epoch};
 }
 
-/* An operation was prepared, and MPI has not started it: its receive may be followed, but takes no message. */
-static void give_up(const pw_pending *p)
-{
-    if (p->comm != MPI_COMM_NULL)
-        pw_loopback_lose(p->comm);
-}
-
 pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
 {
     bool elsewhere = false;
@@ -140,7 +133,7 @@ pw_verdict pw_hook_Start(MPI_Request *request, int *rc)
     if (*rc == MPI_SUCCESS)
         pw_pending_started(p, *request);
     else
-        give_up(p);
+        pw_pending_fail(p);
     pw_pending_unclaim(p);
     return PW_DONE;
 }
@@ -197,8 +190,8 @@ pw_verdict pw_hook_Startall(int count, MPI_Request *requests, int *rc)
     for (int i = 0; i < count; i++)
         if (b.ops[i] && !b.ops[i]->active && (*rc == MPI_SUCCESS || b.ops[i]->stand_in != MPI_REQUEST_NULL))
             pw_pending_started(b.ops[i], requests[i]);
-        else if (b.ops[i] && !b.ops[i]->active)
-            give_up(b.ops[i]);
+        else if (b.ops[i])
+            pw_pending_fail(b.ops[i]);
     pw_batch_close(&b);
     return PW_DONE;
 }

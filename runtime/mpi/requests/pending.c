@@ -171,6 +171,8 @@ int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
     if (p->persistent) {
         p->active = false;
         end_stand_in(p);
+        if (!status)
+            pw_pending_fail(p);
         pw_pending_unclaim(p);
     } else {
         pw_pending_drop(p);

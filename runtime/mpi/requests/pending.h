@@ -54,6 +54,9 @@ typedef struct pw_pending_ops {
      * go on. As long as it is, completing calls must not let MPI complete the request. NULL: there is no such part.
      */
     bool (*is_held)(pw_pending *p);
+    /* Ends what `start` has begun, since MPI has not started the operation, or has not completed it without error.
+     * NULL: there is nothing to do. */
+    void (*fail)(pw_pending *p);
     /* Releases the operation. Must not call MPI, which may have ended. */
     void (*destroy)(pw_pending *p);
     /* MPI_Cancel does not take such requests, so nothing asks their statuses whether they were cancelled. */
@@ -165,6 +168,12 @@ static inline MPI_Request pw_pending_below(const pw_pending *p)
 /* MPI has started the operation. The request may have changed: Open MPI exchanges it while it is busy with the last
  * start of a buffered send. */
 void pw_pending_started(pw_pending *p, MPI_Request request);
+/* MPI has not started the operation, which was prepared unless it is active. */
+static inline void pw_pending_fail(pw_pending *p)
+{
+    if (p->ops->fail && !p->native && !p->active)
+        p->ops->fail(p);
+}
 /* Called when the claimed operation of `*request` is over, before it is settled: frees, or keeps, a request that is
  * persistent for MPI only, which is MPI_REQUEST_NULL for the program then, as other requests are. */
 void pw_pending_free_once(pw_pending *p, MPI_Request *request, bool failed);
