@@ -67,7 +67,7 @@ static void end_following(transfer *t, bool well)
     if (t->pending.ops->receives) {
         pw_loopback_done(&t->from_own, well);
     } else {
-        pw_loopback_give(t->moved);
+        pw_loopback_give(t->moved, well);
         t->moved = NULL;
     }
 }
@@ -110,7 +110,7 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
     pw_loopback_move *moved = t->from_own.move;
     int rc;
 
-    if (moved) {
+    if (moved && !moved->withdrawn) {
         rc = pw_mpi_error(pw_loopback_finish(moved));
         p->moved_bytes = moved->move.to.bytes;
     } else {
@@ -413,7 +413,7 @@ static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int
     int rc;
 
     if (!t) {
-        pw_loopback_give(moved);
+        pw_loopback_give(moved, true);
         return next(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
     }
     t->moved = moved;

@@ -24,7 +24,7 @@ static int send_moved(send_fn *next, pw_loopback_move *moved, int dest, int tag,
     int rc = next(&nothing, 0, MPI_BYTE, dest, tag, comm, false);
     pw_status status = pw_loopback_finish(moved);
 
-    pw_loopback_give(moved);
+    pw_loopback_give(moved, rc == MPI_SUCCESS);
     return rc == MPI_SUCCESS ? pw_mpi_fail(comm, status) : rc;
 }
 
@@ -193,7 +193,7 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (*rc == MPI_SUCCESS && pw_staging_is_open(&r))
         *rc = bring(&followed, &r, status, comm);
     pw_loopback_done(&followed, *rc == MPI_SUCCESS);
-    pw_loopback_give(moved);
+    pw_loopback_give(moved, true);
     pw_staging_close(&s);
     pw_staging_close(&r);
     return PW_DONE;

@@ -231,7 +231,7 @@ void pw_loopback_end(pw_loopback_receive *r, bool well)
         lose(c->comm);
     }
     pthread_mutex_unlock(&table.lock);
-    pw_loopback_give(r->move);
+    pw_loopback_give(r->move, true);
     r->move = NULL;
 }
 
@@ -261,7 +261,7 @@ static pw_loopback_move *begin(const pw_buffer *from, const pw_buffer *to)
     if (m && pw_move_open(&m->move, from, &view)) {
         m->status = PW_OK;
         m->shares = 2;
-        m->over = false;
+        m->over = m->withdrawn = false;
         pw_move_begin(&m->move);
         return m;
     }
@@ -311,10 +311,11 @@ pw_status pw_loopback_finish(pw_loopback_move *m)
     return m->status;
 }
 
-void pw_loopback_give(pw_loopback_move *m)
+void pw_loopback_give(pw_loopback_move *m, bool sent)
 {
     if (!m)
         return;
+    m->withdrawn = m->withdrawn || !sent;
     pw_loopback_finish(m);
     if (--m->shares > 0)
         return;

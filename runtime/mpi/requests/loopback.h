@@ -29,6 +29,7 @@ typedef struct pw_loopback_move {
     pw_status status;
     int shares;
     bool over;
+    bool withdrawn; /* MPI has not got the empty message, and the receive takes its message from MPI */
 } pw_loopback_move;
 
 /* A receive from this process. Lies in memory of its operation; all zero: it is not followed. */
@@ -88,7 +89,7 @@ pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out
 
 /* Waits until the message is there. */
 pw_status pw_loopback_finish(pw_loopback_move *m);
-/* Gives a share back, after waiting. NULL is allowed. */
-void pw_loopback_give(pw_loopback_move *m);
+/* Gives a share back, after waiting; the move is withdrawn unless it was `sent`. NULL is allowed. */
+void pw_loopback_give(pw_loopback_move *m, bool sent);
 
 #endif

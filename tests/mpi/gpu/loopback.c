@@ -463,34 +463,80 @@ static void check_failed_start(void)
         MPI_Request_free(&requests[i]);
 }
 
+static MPI_Comm busy;
+static MPI_Request active; /* a call that starts it fails */
+
+static void make_active(void)
+{
+    static char byte;
+
+    MPI_Comm_dup(comm, &busy);
+    MPI_Recv_init(&byte, 1, MPI_BYTE, self, TAG, busy, &active);
+    MPI_Start(&active);
+}
+
+static void end_active(void)
+{
+    static const char byte;
+
+    MPI_Send(&byte, 1, MPI_BYTE, self, TAG, busy);
+    MPI_Wait(&active, MPI_STATUS_IGNORE);
+    MPI_Request_free(&active);
+    MPI_Comm_free(&busy);
+}
+
+static void fail_to_start(int n, MPI_Request *requests)
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* which gets errors of starts */
+    CHECK(MPI_Startall(n, requests) != MPI_SUCCESS, "an active request is started");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /* A receive that was prepared, and that MPI has not started since another start of the call failed, takes no message.
  */
 static void check_unstarted(void)
 {
     MPI_Request requests[2], pair[2];
     MPI_Status statuses[2];
-    char byte, sent = 0;
-    MPI_Comm busy;
 
-    MPI_Comm_dup(comm, &busy);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* which gets errors of starts */
-    MPI_Recv_init(&byte, 1, MPI_BYTE, self, TAG, busy, &requests[0]);
+    make_active();
+    requests[0] = active;
     MPI_Recv_init(in[0].at, 1, pairs, self, TAG, comm, &requests[1]);
-    MPI_Start(&requests[0]);
     fill();
-    CHECK(MPI_Startall(2, requests) != MPI_SUCCESS, "an active request is started");
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    fail_to_start(2, requests);
     MPI_Irecv(in[1].at, 1, pairs, self, TAG, comm, &pair[0]);
     MPI_Isend(out[1].at, 1, every_second, self, TAG, comm, &pair[1]);
     MPI_Waitall(2, pair, statuses);
     check_status(&statuses[0], N, "behind a receive that has not started");
     expect(1, 1, N);
     look("behind a receive that has not started");
-    MPI_Send(&sent, 1, MPI_BYTE, self, TAG, busy);
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-    for (int i = 0; i < 2; i++)
-        MPI_Request_free(&requests[i]);
-    MPI_Comm_free(&busy);
+    MPI_Request_free(&requests[1]);
+    end_active();
+}
+
+/* A send that was moved, and that MPI has not started since another start of the call failed, sends the bytes that it
+ * finds in its next start. */
+static void check_sent_again(void)
+{
+    MPI_Request requests[2], request;
+    MPI_Status status;
+
+    make_active();
+    requests[0] = active;
+    MPI_Send_init(out[0].at, 1, every_second, self, TAG, comm, &requests[1]);
+    fill();
+    MPI_Irecv(in[0].at, 1, pairs, self, TAG, comm, &request);
+    fail_to_start(2, requests);
+    test_fill(from[0], BYTES, ++seed);
+    gpu_write(&out[0], 0, from[0], BYTES);
+    MPI_Start(&requests[1]);
+    MPI_Wait(&request, &status);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    check_status(&status, N, "of a send that is started again");
+    expect(0, 0, N);
+    look("of a send that is started again");
+    MPI_Request_free(&requests[1]);
+    end_active();
 }
 
 static int handled;
@@ -745,6 +791,7 @@ int main(int argc, char **argv)
     check_left(check_cancelled);
     check_left(check_failed_start);
     check_left(check_unstarted);
+    check_left(check_sent_again);
     check_left(check_bad_tag);
     MPI_Type_free(&every_second);
     MPI_Type_free(&pairs);
