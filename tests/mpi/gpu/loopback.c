@@ -672,6 +672,55 @@ static void check_waiting(void)
     MPI_Comm_free(&waiting.comm);
 }
 
+/* A communicator that has the handle of one on which nothing could be moved, and which was freed before the GPU was in
+ * use. */
+static MPI_Comm successor;
+
+static void free_early(void)
+{
+    enum { MOST = 16 };
+    static double host;
+    MPI_Request request;
+    MPI_Comm gone, freed, other[MOST];
+    int n = 0;
+
+    MPI_Comm_dup(comm, &gone);
+    freed = gone;
+    MPI_Recv_init(&host, 1, MPI_DOUBLE, self, TAG, gone, &request);
+    MPI_Request_free(&request);
+    MPI_Comm_free(&gone);
+    while (MPI_Comm_dup(comm, &successor), successor != freed && n < MOST)
+        other[n++] = successor;
+    CHECK(successor == freed, "no communicator gets the handle of one that was freed");
+    while (n > 0)
+        MPI_Comm_free(&other[--n]);
+}
+
+/* Of a message that is moved, MPI itself knows no bytes. */
+static void check_successor(void)
+{
+    MPI_Comm before = comm;
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, bytes = -1;
+
+    comm = successor;
+    run(one_tag, SLOTS, true, "one tag, on the handle of an early communicator");
+    fill();
+    MPI_Irecv(in[0].at, 1, pairs, self, TAG, comm, &request);
+    MPI_Send(out[0].at, 1, every_second, self, TAG, comm);
+    while (!flag)
+        PMPI_Request_get_status(request, &flag, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    CHECK(is_off || !gpu_is_fake() || bytes == 0, "MPI has brought %d bytes of a message to oneself", bytes);
+    MPI_Wait(&request, &status);
+    check_status(&status, N, "on the handle of an early communicator");
+    expect(0, 0, N);
+    look("on the handle of an early communicator");
+    MPI_Comm_free(&successor);
+    comm = before;
+}
+
 /* The first message takes the host's receive, or the host's message the first receive, however often others were moved
  * before. */
 static void check_earlier(early *e)
@@ -757,6 +806,7 @@ int main(int argc, char **argv)
     MPI_Type_commit(&pairs);
     make_earlier();
     send_early();
+    free_early();
     if (!gpu_start_as_told(argc, argv)) {
         MPI_Finalize();
         return 77;
@@ -782,6 +832,7 @@ int main(int argc, char **argv)
     run(isend, SLOTS, true, "Isend after that");
     check_late();
     check_waiting();
+    check_successor();
     for (int i = 0; i < EARLY; i++)
         check_earlier(&earlier[i]);
     check_left(check_host);
