@@ -46,11 +46,6 @@ _Static_assert(sizeof(transfer) <= PW_CELL_BYTES, "a transfer fits a cell");
 
 /* ---- what happens to a transfer --------------------------------------------------------------------------------- */
 
-static int pack(pw_pending *p)
-{
-    return pw_mpi_error(pw_staging_pack(&((transfer *)p)->out));
-}
-
 static int pack_or_move(pw_pending *p)
 {
     transfer *t = (transfer *)p;
@@ -58,7 +53,7 @@ static int pack_or_move(pw_pending *p)
 
     if (t->is_self)
         t->moved = pw_loopback_send(p->comm, t->tag, &m);
-    return t->moved ? MPI_SUCCESS : pack(p);
+    return t->moved ? MPI_SUCCESS : pw_mpi_error(pw_staging_pack(&t->out));
 }
 
 /* Ends what loopback.h knows of a message: it is over, its operation is, or its start has failed. */
@@ -179,14 +174,14 @@ static void destroy_send(pw_pending *p)
 static bool choose(pw_pending *p);
 static int post(pw_pending *p);
 
-/* What all operations have by which persistent ones are started, and what all receives have. */
+/* What all operations have by which persistent ones are started, and what all sends and all receives have. */
 #define STARTED .choose = choose, .post = post, .fail = fail
+#define SENT STARTED, .start = pack_or_move, .begin_start = begin_packing, .destroy = destroy_send
 #define RECEIVED STARTED, .start = expect, .complete = unpack_arrived, .destroy = destroy_receive, .receives = true
 
-static const pw_pending_ops send_ops = {STARTED, .start = pack, .begin_start = begin_packing, .destroy = destroy_send};
+static const pw_pending_ops send_ops = {SENT};
 /* The operations of sends whose readers are waited for, or that are moved: they may read late, or the user's buffer. */
-static const pw_pending_ops awaited_send_ops = {STARTED, .start = pack_or_move, .begin_start = begin_packing,
-                                                .complete = finish_send, .destroy = destroy_send};
+static const pw_pending_ops awaited_send_ops = {SENT, .complete = finish_send};
 static const pw_pending_ops recv_ops = {RECEIVED};
 /* The operations of receives into GPU memory. */
 static const pw_pending_ops gpu_recv_ops = {RECEIVED, .begin_complete = begin_unpacking};
