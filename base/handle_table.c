@@ -29,12 +29,6 @@ static void *load_value(slot *s)
     return atomic_load_explicit(&s->value, memory_order_acquire);
 }
 
-static void store(slot *s, uint64_t key, void *value)
-{
-    atomic_store_explicit(&s->value, value, memory_order_release);
-    atomic_store_explicit(&s->key, key, memory_order_release);
-}
-
 static _Atomic(node *) *list_of(pw_handle_table *table, uint64_t key)
 {
     return &table->rest[pw_handle_hash(key) << PW_HANDLE_FRONT_BITS >> (64 - PW_HANDLE_REST_BITS)];
@@ -69,24 +63,11 @@ static slot *front_of(pw_handle_table *table, uint64_t key)
     return pw_handle_front(table, key);
 }
 
-/* Puts a key that is in neither part in front. False: its slot there is not free. The value appears before the key. */
-static bool take(pw_handle_table *table, uint64_t key, void *value)
-{
-    slot *at = front_of(table, key);
-    uint64_t nothing = 0;
-
-    if (at == table->front || !atomic_compare_exchange_strong_explicit(&at->key, &nothing, PW_HANDLE_TAKEN,
-                                                                       memory_order_acq_rel, memory_order_relaxed))
-        return false;
-    store(at, key, value);
-    return true;
-}
-
 /* False: the slot is another key's, or the key lies in the rest. */
 static bool enter_front(pw_handle_table *table, uint64_t key, void *value)
 {
     return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 || !pw_handle_table_seek(table, key)) &&
-           take(table, key, value);
+           pw_handle_table_take(table, key, value);
 }
 
 /* ---- the rest (under the lock) ---------------------------------------------------------------------------------- */
@@ -114,7 +95,7 @@ static pw_status enter_rest(pw_handle_table *table, uint64_t key, void *value, b
         return PW_ERR_NOMEM;
     table->used += *is_new;
     if (*is_new || replace)
-        store(at, key, value);
+        pw_handle_slot_store(at, key, value);
     return PW_OK;
 }
 
@@ -159,7 +140,7 @@ pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *val
     return enter(table, key, value, true, &is_new);
 }
 
-bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value)
 {
     bool is_new;
 

@@ -87,8 +87,35 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
 /* Inserts a key, or replaces the value of one in the table. `value` is not NULL. Two threads must not insert the same
  * key at the same time. */
 pw_status pw_handle_table_insert(pw_handle_table *table, uint64_t key, void *value);
+
+/* The value appears before the key. */
+static inline void pw_handle_slot_store(pw_handle_slot *at, uint64_t key, void *value)
+{
+    atomic_store_explicit(&at->value, value, memory_order_release);
+    atomic_store_explicit(&at->key, key, memory_order_release);
+}
+
+/* Puts a key that is in neither part in front. False: its slot there is not free. */
+static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, void *value)
+{
+    pw_handle_slot *at = pw_handle_front(table, key);
+    uint64_t nothing = 0;
+
+    if (at == table->front || !atomic_compare_exchange_strong_explicit(&at->key, &nothing, PW_HANDLE_TAKEN,
+                                                                       memory_order_acq_rel, memory_order_relaxed))
+        return false;
+    pw_handle_slot_store(at, key, value);
+    return true;
+}
+
+bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value);
+
 /* Inserts a key that is not in the table. False: the table has the key, which keeps its value, or memory is short. */
-bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value);
+static inline bool pw_handle_table_add(pw_handle_table *table, uint64_t key, void *value)
+{
+    return (atomic_load_explicit(&table->used, memory_order_acquire) == 0 && pw_handle_table_take(table, key, value)) ||
+           pw_handle_table_add_other(table, key, value);
+}
 
 void pw_handle_table_swap_other(pw_handle_table *table, uint64_t key, void *old, void *value);
 

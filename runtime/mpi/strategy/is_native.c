@@ -47,27 +47,34 @@ static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsig
     return true;
 }
 
+/* Does what pw_is_native does, once it is known that hooks have nothing to look after. It stands apart, so that most
+ * uses of noted types run little code: they are made between long calls of MPI, which leave none of it in the caches.
+ */
+static __attribute__((noinline)) bool is_left_found(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf,
+                                                    MPI_Count count, unsigned epoch, int staged)
+{
+    uint64_t key = pw_type_key(type);
+    void *found = pw_handle_table_find(&pw_registry_types, key); /* a quick look may have marked it just now */
+    asked a = {kind, role, buf, count, NULL};
+
+    if (!found)
+        return false;
+    if (!pw_note_is(found))
+        return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
+    return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged}, found, is_left, &a);
+}
+
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
                   int staged)
 {
-    uint64_t key = pw_type_key(type);
     unsigned epoch = pw_epoch_now(); /* before all else, since a change ends it */
-    asked a = {kind, role, buf, count, NULL};
-    void *front, *found;
+    pw_handle_slot *front = pw_handle_front(&pw_registry_types, pw_type_key(type));
 
     if (pw_gate_has_unfinished() || !pw_memory_is_host_only()) /* hooks follow all messages to oneself in GPU memory */
         return false;
     if (count == 0 || peer == MPI_PROC_NULL)
         return true;
-    front = pw_handle_table_peek(&pw_registry_types, key);
-    found = front ? front : pw_handle_table_seek(&pw_registry_types, key);
-    if (!found)
-        return false;
-    if (!pw_note_is(found))
-        return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
-    if (front && pw_note_takes_few(type, buf, count, role, staged, pw_handle_front(&pw_registry_types, key)))
-        return true;
-    found = pw_handle_table_find(&pw_registry_types, key); /* it may have been marked as one to be learned */
-    return pw_note_is(found) &&
-           pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged}, found, is_left, &a);
+    return (pw_note_is(pw_handle_slot_look(front, pw_type_key(type))) &&
+            pw_note_takes_few(type, buf, count, role, staged, front)) ||
+           is_left_found(kind, role, type, buf, count, epoch, staged);
 }
