@@ -104,7 +104,8 @@ static bool raw_room(raw_arrays *raw, const pw_envelope *e)
 static void raw_free(raw_arrays *raw)
 {
     for (int i = 0; i < 3; i++)
-        free(raw->heap[i]);
+        if (raw->heap[i]) /* most types are short, and the C library is far */
+            free(raw->heap[i]);
 }
 
 static bool contents_room(pw_contents *c, const pw_envelope *e)
