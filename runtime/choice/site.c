@@ -1,6 +1,6 @@
 /*
- * Purpose: the table of sites, and the way of each use. Data: pw_site, found by key, over a small table of each thread.
- * Invariant: a site is made once and stays; its trial changes under the lock, all that is read without it is atomic.
+ * Purpose: the table of sites, and the way of each use. Data: pw_site, found by key. Invariant: a site is made once and
+ * stays; its trial changes under the lock, all that is read without it is atomic.
  */
 #include "runtime/choice/site.h"
 
@@ -11,30 +11,20 @@
 #include <string.h>
 
 enum {
-    SLOTS_SHIFT = 5, /* log2 of the slots of a thread's table */
     BUCKETS = 2 * PW_SITE_RECORDS,
     NONE = UINT8_MAX,  /* in place of a way that cannot carry the message */
     ASKED_AGAIN = 1024 /* uses after which a site without a trial asks for costs again; before that after 8, 64, 512 */
 };
 
-/* The singleton. Records are added under the lock, and stay until pw_site_reset. */
+/* The singleton. Records are added under the lock, found without it, and stay until pw_site_reset. */
 static struct {
     pthread_mutex_t lock;
-    pw_site *buckets[BUCKETS];
+    _Atomic uint16_t buckets[BUCKETS]; /* by a key's hash, or behind: one more than the place in `all`; 0: free */
     pw_site *all[PW_SITE_RECORDS];
     int n;
-    _Atomic unsigned generation; /* goes up when records are removed */
-    pw_board *board;             /* shared with other processes; NULL: `alone` serves */
+    pw_board *board; /* shared with other processes; NULL: `alone` serves */
     pw_board alone;
 } sites = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-typedef struct recent {
-    pw_site_key key;
-    pw_site *site;
-    unsigned generation;
-} recent;
-
-static _Thread_local recent recents[1 << SLOTS_SHIFT];
 
 int64_t pw_site_most(uint16_t size)
 {
@@ -337,14 +327,18 @@ static int in_window(pw_site *s, const pw_site_question *q, pw_round *r)
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-/* Finds the bucket of a key. The caller holds the lock. */
-static pw_site **bucket_of(const pw_site_key *key)
+/* Returns the site of a key, or NULL and the bucket in which it would be found. */
+static pw_site *look_up(const pw_site_key *key, _Atomic uint16_t **bucket)
 {
     for (uint64_t i = hash_of(key) >> 40;; i++) {
-        pw_site **at = &sites.buckets[i % BUCKETS];
+        int number;
 
-        if (!*at || !memcmp(&(*at)->key, key, sizeof *key))
-            return at;
+        *bucket = &sites.buckets[i % BUCKETS];
+        number = atomic_load_explicit(*bucket, memory_order_acquire);
+        if (number == 0)
+            return NULL;
+        if (!memcmp(&sites.all[number - 1]->key, key, sizeof *key))
+            return sites.all[number - 1];
     }
 }
 
@@ -352,20 +346,18 @@ static pw_site **bucket_of(const pw_site_key *key)
  * been faster. NULL: there is no room. */
 static pw_site *find(const pw_site_key *key, const pw_site_question *q)
 {
-    pw_site *s, *mine = NULL, **at;
+    _Atomic uint16_t *bucket;
+    pw_site *s = look_up(key, &bucket), *mine;
 
-    pthread_mutex_lock(&sites.lock);
-    s = *bucket_of(key);
-    pthread_mutex_unlock(&sites.lock);
     if (s || !(mine = create(key, q)))
         return s;
     pthread_mutex_lock(&sites.lock);
-    at = bucket_of(key);
-    if (!*at && sites.n < PW_SITE_RECORDS) {
-        sites.all[sites.n++] = *at = mine;
+    s = look_up(key, &bucket);
+    if (!s && sites.n < PW_SITE_RECORDS) {
+        sites.all[sites.n++] = s = mine;
+        atomic_store_explicit(bucket, (uint16_t)sites.n, memory_order_release);
         mine = NULL;
     }
-    s = *at;
     pthread_mutex_unlock(&sites.lock);
     free(mine);
     return s;
@@ -388,17 +380,10 @@ static int use(pw_site *s, const pw_site_question *q, pw_round *now, pw_round *f
 
 int pw_site_take(const pw_site_key *key, const pw_site_question *q, pw_round *now, pw_round *flight, pw_site **record)
 {
-    recent *at = &recents[hash_of(key) >> (64 - SLOTS_SHIFT)];
-    unsigned generation = atomic_load_explicit(&sites.generation, memory_order_relaxed);
-    pw_site *s = at->site;
+    pw_site *s = find(key, q);
     double costs[PW_SITE_WAYS];
     int way;
 
-    if (!s || at->generation != generation || memcmp(&at->key, key, sizeof *key)) {
-        s = find(key, q);
-        if (s)
-            *at = (recent){*key, s, generation};
-    }
     *record = s;
     if (!s)
         return guess(q, costs);
@@ -443,5 +428,4 @@ void pw_site_reset(void)
     memset(sites.buckets, 0, sizeof sites.buckets);
     memset(&sites.alone, 0, sizeof sites.alone);
     sites.n = 0;
-    atomic_fetch_add(&sites.generation, 1);
 }
