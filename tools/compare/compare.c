@@ -221,13 +221,14 @@ static void print_verdict(const comparison *c, const pw_compare_verdict *v)
     print_difference(v);
 }
 
-/* What trials have seen is of single messages. The whole run is what counts, and may have lost elsewhere what these
- * saved. */
+/* What trials have seen is of single messages, of which a few judge all. The whole run is what counts. */
 static void print_gained(const pw_compare_gained *g, const pw_compare_verdict *v)
 {
     static const char *const rests[] = {[PW_COMPARE_AGREES] = "within the spread of the runs",
-                                        [PW_COMPARE_REST_LOST] = "the rest of the run took longer than natively",
-                                        [PW_COMPARE_REST_SAVED] = "the rest of the run took less than natively"};
+                                        [PW_COMPARE_REST_LOST] = "the runs gained less: few trials judge many uses,\n"
+                                                                 "or the rest of the run took longer than natively",
+                                        [PW_COMPARE_REST_SAVED] = "the runs gained more: few trials judge many uses,\n"
+                                                                  "or the rest of the run took less than natively"};
 
     if (!g && pw_child_signal()) {
         puts("What was done in MPI is not known: a signal came before the run that reports.");
@@ -242,6 +243,10 @@ static void print_gained(const pw_compare_gained *g, const pw_compare_verdict *v
     fputs(" a rank. ", stdout);
     if (isnan(g->saved)) {
         puts("What single messages saved is not known (no trial).");
+        return;
+    }
+    if (g->is_left) {
+        puts("All else was left to the MPI; what its way there took, only the runs tell.");
         return;
     }
     fputs("Trials saw messages ", stdout);

@@ -28,8 +28,9 @@ typedef struct pw_compare_verdict {
  */
 pw_compare_verdict pw_compare_judge(const double *native, const double *packwright, int pairs);
 
-/* What trials have seen of messages, beside the difference of whole runs: within its spread, or the rest of the run has
- * taken more time with Packwright, or less. */
+/* What trials have seen of messages, beside the difference of whole runs: within its spread, or the runs have gained
+ * less, or more. Then few trials have misjudged many uses, or the rest of the run took longer than natively, or less.
+ */
 typedef enum pw_compare_rest { PW_COMPARE_AGREES, PW_COMPARE_REST_LOST, PW_COMPARE_REST_SAVED } pw_compare_rest;
 
 /* `saved` seconds a rank; negative: lost. */
@@ -44,9 +45,11 @@ bool pw_compare_run(const char *const *command, const char *what, bool shown, do
 
 /* ---- gained.c ---------------------------------------------------------------------------------------------------- */
 
-/* What a report (PACKWRIGHT_REPORT=FILE.json) says of a rank, in seconds. `saved` NAN: not known. */
+/* What a report (PACKWRIGHT_REPORT=FILE.json) says of a rank, in seconds. `saved` NAN: not known. `is_left`: all
+ * messages were left to the MPI. */
 typedef struct pw_compare_gained {
     double packing, saved;
+    bool is_left;
 } pw_compare_gained;
 
 /* False: there is no such file, or nothing in it. */

@@ -27,7 +27,7 @@ bool pw_compare_read_gained(const char *path, pw_compare_gained *out)
 {
     char text[BEGINNING + 1] = "";
     FILE *file = fopen(path, "r");
-    double ranks = 0;
+    double ranks = 0, uses;
 
     if (!file)
         return false;
@@ -37,5 +37,6 @@ bool pw_compare_read_gained(const char *path, pw_compare_gained *out)
         return false;
     out->packing /= ranks;
     out->saved = number(text, "saved_seconds", &out->saved) ? out->saved / ranks : NAN;
+    out->is_left = out->saved == 0 && number(text, "saved_uses", &uses) && uses == 0;
     return true;
 }

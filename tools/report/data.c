@@ -80,8 +80,9 @@ void pw_data_put_saved(FILE *out, pw_data of)
     double saved = pw_data_ns(of, "saved_seconds");
 
     if (known == 0) {
-        fputs(unknown + pw_data_whole(of, "packs_and_unpacks") > 0 ? "not known (no trial)"
-                                                                   : "nothing (all was left to the MPI)",
+        fputs(unknown + pw_data_whole(of, "packs_and_unpacks") > 0
+                  ? "not known (no trial)"
+                  : "nothing (all was left to the MPI; what its way there took is not known)",
               out);
         return;
     }

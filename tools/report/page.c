@@ -124,7 +124,9 @@ static void put_saved_tile(FILE *out, pw_data sum, double ranks)
     if (known == 0) {
         open_tile(out, "Saved");
         fputs(any ? "not known" : "nothing", out);
-        close_tile(out, 0, 0, any ? "no trial; packwright compare measures whole runs" : "all was left to the MPI");
+        close_tile(out, 0, 0,
+                   any ? "no trial; packwright compare measures whole runs"
+                       : "all was left to the MPI; packwright compare tells what that took");
         return;
     }
     snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials", (long long)known,
