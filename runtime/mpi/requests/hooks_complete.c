@@ -104,7 +104,7 @@ PW_INLINE pw_site_use use_of(const void *requests, int i)
 
 bool pw_starts_are_left(int n, const MPI_Request *requests)
 {
-    return !pw_gate_judged && requests && pw_sites_again(n, pw_way_left, use_of, requests);
+    return !pw_gate_judged && !pw_gate_has_deferred() && requests && pw_sites_again(n, pw_way_left, use_of, requests);
 }
 
 /* Chooses the way of a claimed operation's start, and remembers one that is left to MPI. `p` NULL: there is none. */

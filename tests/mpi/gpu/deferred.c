@@ -69,6 +69,40 @@ static void check_in(int i, unsigned before, unsigned seed, const char *what)
     CHECK(is_received(got, before, seed), "%s: message %d", what, i);
 }
 
+/* A persistent send that was left to MPI when no send was deferred does not overtake one that is. */
+static void check_starts(void)
+{
+    enum { FEW = 5 };
+    double host[40];
+    MPI_Request start, request, other;
+    MPI_Status status;
+    int n = 0;
+
+    if (rank == 1) {
+        for (int i = 0; i < ROUNDS + FEW; i++)
+            MPI_Recv(host, 40, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Probe(0, TAG, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_DOUBLE, &n);
+        CHECK(n == 40, "a start has overtaken a deferred send: %d doubles come first", n);
+        for (int i = 0; i < 2; i++)
+            MPI_Recv(host, 40, MPI_DOUBLE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return;
+    }
+    memset(host, 0, sizeof host);
+    MPI_Recv_init(in[0].at, 1, pieces, 1, TAG, MPI_COMM_WORLD, &other); /* so that starts are looked at */
+    MPI_Send_init(host, FEW, MPI_DOUBLE, 1, TAG, MPI_COMM_WORLD, &start);
+    for (int i = 0; i < ROUNDS + FEW; i++) {
+        MPI_Start(&start);
+        MPI_Wait(&start, MPI_STATUS_IGNORE);
+    }
+    MPI_Isend(out[0].at, 1, pieces, 1, TAG, MPI_COMM_WORLD, &request);
+    MPI_Start(&start);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Wait(&start, MPI_STATUS_IGNORE);
+    MPI_Request_free(&start);
+    MPI_Request_free(&other);
+}
+
 /* ---- ways to complete -------------------------------------------------------------------------------------------- */
 
 /* A message goes from another buffer each time. */
@@ -776,6 +810,7 @@ int main(int argc, char **argv)
         check_pause_is_forgotten();
         check_cancel();
     }
+    check_starts();
     check_arguments();
     if (gpu_is_fake())
         check_unpackable();
