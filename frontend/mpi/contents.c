@@ -194,22 +194,25 @@ pw_status pw_contents_read(MPI_Datatype type, const pw_envelope *e, pw_contents 
  */
 typedef enum inner_kind { DERIVED, BASIC, UNIFORM } inner_kind;
 
-/* Most types are made of one named type, which stays what it is: the last one of one size is remembered, since asking
- * MPI takes as long as all the rest. */
-static inner_kind kind_of(MPI_Datatype type)
+/* Without `exactly` a uniform type may be called basic, which saves two questions. Most types are made of one named
+ * type, which stays what it is: the last one is remembered, since asking MPI takes as long as all the rest. */
+static inner_kind kind_of(MPI_Datatype type, bool exactly)
 {
-    static _Atomic(MPI_Datatype) uniform;
+    static _Atomic(MPI_Datatype) named, uniform;
     MPI_Count size, lowest, extent;
     pw_envelope e;
 
     if (type == atomic_load_explicit(&uniform, memory_order_relaxed))
         return UNIFORM;
-    if (pw_envelope_read(type, &e, NULL) != PW_OK)
+    if ((!exactly && type == atomic_load_explicit(&named, memory_order_relaxed)) ||
+        pw_envelope_read(type, &e, NULL) != PW_OK)
         return BASIC;
     if (!pw_envelope_is_basic(&e))
         return DERIVED;
-    if (PMPI_Type_size_x(type, &size) != MPI_SUCCESS || PMPI_Type_get_extent_x(type, &lowest, &extent) != MPI_SUCCESS ||
-        size != extent)
+    if (e.combiner == MPI_COMBINER_NAMED)
+        atomic_store_explicit(&named, type, memory_order_relaxed);
+    if (!exactly || PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        PMPI_Type_get_extent_x(type, &lowest, &extent) != MPI_SUCCESS || size != extent)
         return BASIC;
     if (e.combiner == MPI_COMBINER_NAMED)
         atomic_store_explicit(&uniform, type, memory_order_relaxed);
@@ -219,7 +222,7 @@ static inner_kind kind_of(MPI_Datatype type)
 void pw_contents_release(pw_contents *c)
 {
     for (int64_t i = 0; i < c->envelope.ntypes; i++)
-        if (kind_of(c->types[i]) == DERIVED)
+        if (kind_of(c->types[i], false) == DERIVED)
             PMPI_Type_free(&c->types[i]);
     free(c->heap_nums);
     free(c->heap_types);
@@ -233,11 +236,11 @@ bool pw_contents_are_uniform(MPI_Datatype type, const pw_contents *c)
     inner_kind kind = BASIC;
 
     if (c)
-        return c->envelope.ntypes == 1 && kind_of(c->types[0]) == UNIFORM;
+        return c->envelope.ntypes == 1 && kind_of(c->types[0], true) == UNIFORM;
     if (pw_envelope_read(type, &e, NULL) != PW_OK || e.ntypes != 1)
         return false;
     if (raw_room(&raw, &e) && get_contents(type, &e, &raw, &inner) == MPI_SUCCESS)
-        kind = kind_of(inner);
+        kind = kind_of(inner, true);
     raw_free(&raw);
     if (kind == DERIVED)
         PMPI_Type_free(&inner);
