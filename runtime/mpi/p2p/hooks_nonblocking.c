@@ -82,8 +82,11 @@ static int finish_send(pw_pending *p, const MPI_Status *status)
 /* The order of the calls no longer tells which receive takes which message. */
 static void fail(pw_pending *p)
 {
-    end_following((transfer *)p, false);
-    pw_loopback_lose(p->comm);
+    transfer *t = (transfer *)p;
+
+    end_following(t, false);
+    if (t->is_self && p->comm != MPI_COMM_NULL)
+        pw_loopback_lose(p->comm);
 }
 
 /* Until a receive is over, its buffer stays where it is. With few operations under way there is nothing to gain. */
@@ -415,8 +418,11 @@ static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int
     t->pending.once = true;
     rc = init(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
     launched(t, request, rc);
+    if (rc == MPI_SUCCESS && (t->pending.error = pw_next.MPI_Start(request)) == MPI_SUCCESS)
+        return rc;
     if (rc == MPI_SUCCESS)
-        t->pending.error = pw_next.MPI_Start(request);
+        end_following(t, false);
+    pw_loopback_lose(comm);
     return rc;
 }
 

@@ -25,6 +25,8 @@ static int send_moved(send_fn *next, pw_loopback_move *moved, int dest, int tag,
     pw_status status = pw_loopback_finish(moved);
 
     pw_loopback_give(moved, rc == MPI_SUCCESS);
+    if (rc != MPI_SUCCESS)
+        pw_loopback_lose(comm);
     return rc == MPI_SUCCESS ? pw_mpi_fail(comm, status) : rc;
 }
 
@@ -190,10 +192,10 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     if (*rc == MPI_SUCCESS)
         *rc = pw_call_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                                recvtag, comm, status, large);
+    pw_loopback_give(moved, *rc == MPI_SUCCESS);
     if (*rc == MPI_SUCCESS && pw_staging_is_open(&r))
         *rc = bring(&followed, &r, status, comm);
     pw_loopback_done(&followed, *rc == MPI_SUCCESS);
-    pw_loopback_give(moved, true);
     pw_staging_close(&s);
     pw_staging_close(&r);
     return PW_DONE;

@@ -163,6 +163,7 @@ int pw_pending_settle_early(pw_pending *p, MPI_Status *status)
 
 int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
 {
+    bool failed = p->active && !status;
     int rc = p->active && status ? complete(p, status) : MPI_SUCCESS;
 
     rc = rc == MPI_SUCCESS && status ? p->error : rc;
@@ -171,7 +172,7 @@ int pw_pending_settle(pw_pending *p, MPI_Status *status, MPI_Comm *comm)
     if (p->persistent) {
         p->active = false;
         end_stand_in(p);
-        if (!status)
+        if (failed)
             pw_pending_fail(p);
         pw_pending_unclaim(p);
     } else {
