@@ -164,7 +164,7 @@ PW_INLINE bool pw_sites_again(int n, int way, pw_site_use (*use)(const void *arg
 
     while (i < n && (u = use(arg, i)).uses && (!u.site || pw_site_again(u.site, way, u.uses)))
         i++;
-    if (i >= n)
+    if (__builtin_expect(i >= n, 1))
         return true;
     while (i-- > 0)
         if ((u = use(arg, i)).site)

@@ -2,7 +2,9 @@
  * Fast checks whether a collective is certain to be left to MPI, block by block. A yes is what pw_collective_call
  * would find, and counts as a use; every doubt is a no. Nothing is written but uses, and what a thread remembers of
  * such calls. What every call passes is inlined into pw_is_native_X, where family and forms are constants. The longer
- * ways get a copy of the sides, field by field, so that these are no memory until then.
+ * ways get a copy of the sides, field by field, so that these are no memory until then. What a call that is remembered
+ * passes lies in one piece: each line of code more takes the place of one of MPI's in the caches, and is not there
+ * itself when MPI returns.
  */
 #include "runtime/mpi/collective/is_native.h"
 
@@ -152,7 +154,7 @@ PW_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks, bool wide_cou
 
 PW_INLINE uint64_t hash_of(const pw_side *side, int blocks)
 {
-    if (side->counts.wide)
+    if (RARELY(side->counts.wide))
         return hash_of_blocks(side, blocks, true, true);
     return side->displs.wide ? hash_of_blocks(side, blocks, false, true) : hash_of_blocks(side, blocks, false, false);
 }
@@ -290,13 +292,14 @@ PW_INLINE bool self_is_possible(pw_collective_family family, const sides *s, con
 
 PW_INLINE bool has_arrays(const pw_side *side, int blocks)
 {
-    return blocks == 0 || (side->counts.at && side->displs.at && side->types);
+    return RARELY(blocks == 0) || (side->counts.at && side->displs.at && side->types);
 }
 
 /* Looks at each type, and remembers a call that is left to MPI. */
 static __attribute__((noinline)) bool look(pw_collective_family family, sides s, const pw_communicator *group,
-                                           pw_blocks blocks, uint64_t hash, settled_call *kept)
+                                           uint64_t hash, settled_call *kept)
 {
+    const pw_blocks blocks = pw_blocks_of(family, &s.send, &s.recv, s.root, group);
     pw_call_kind kind = pw_family_kind(family);
     settled_call now = {.hash = hash, .epoch = pw_settled_now()};
 
@@ -316,14 +319,16 @@ PW_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI
     settled_call *kept;
     uint64_t hash;
 
-    if (!has_arrays(&s->send, blocks.send) || !has_arrays(&s->recv, blocks.recv))
+    if (RARELY(!has_arrays(&s->send, blocks.send) || !has_arrays(&s->recv, blocks.recv)))
         return false;
     hash = pw_handle_hash(pw_communicator_key(comm) + family + hash_of(&s->send, blocks.send)) +
            hash_of(&s->recv, blocks.recv);
     kept = &settled[pw_handle_hash(hash) >> (64 - SETTLED_BITS)];
-    return (kept->hash == hash && pw_epoch_now() == kept->epoch &&
-            pw_sites_again(kept->n, pw_way_left, use_of, kept)) ||
-           look(family, copy_of(s), group, blocks, hash, kept);
+    __asm__("" : "+r"(kept)); /* so that the address is computed once */
+    if (RARELY(kept->hash != hash || pw_epoch_now() != kept->epoch ||
+               !pw_sites_again(kept->n, pw_way_left, use_of, kept)))
+        return look(family, copy_of(s), group, hash, kept);
+    return true;
 }
 
 /* ---- a call ------------------------------------------------------------------------------------------------------ */
@@ -338,12 +343,12 @@ PW_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm 
     pw_role role = PW_RECV;
     pw_blocks blocks;
 
-    if (pw_gate_has_unfinished() || pw_remote_serves(family, s->send.form, comm))
+    if (RARELY(pw_gate_has_unfinished()) || RARELY(pw_remote_serves(family, s->send.form, comm)))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;
     group = pw_communicator_peek(comm);
-    if (!group)
+    if (RARELY(!group))
         return false;
     if (pw_broadcasts_alone(family, &s->recv, group) &&
         pw_memory_is_known_host((char *)s->recv.buf + (recv ? recv->lowest : 0)))
