@@ -190,6 +190,12 @@ static void transposes(void **state)
     check_text(*state, "type(lb 0, extent 46720) { stream 70 stride 8 { stream 73 stride 640 { bytes 8 align 8 } } }");
     check_text(*state,
                "type(lb 0, extent 172032) { stream 41 stride 8 { stream 42 stride 4096 { bytes 8 align 8 } } }");
+    /* Long rows that begin behind whole vectors, in whole elements and within one, and rows that begin everywhere. */
+    for (int from = 0; from < 64; from += 4)
+        for (int apart = 4160; apart <= 4168; apart += 8)
+            check_format(*state,
+                         "type(lb 0, extent 90000) { seq { @%d stream 515 stride 8 { stream 21 stride %d { %s } } } }",
+                         from, apart, "bytes 8 align 4");
 }
 
 /* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
