@@ -7,7 +7,7 @@
 
 enum {
     AHEAD = 128,
-    LONG = 16 /* squares in a row as written that is begun at a whole vector */
+    LONG = 128 /* squares in a row as written that is begun at a whole vector */
 };
 
 /* A square of `side` x `side` elements of `bytes`, in vectors of 8- or smaller-byte lanes. */
@@ -145,7 +145,8 @@ static LLVMValueRef source_rows(pw_gen *g, const square *q, int64_t tile)
  * Returns how many elements of each row as written lie before its first whole vector in memory. A store that crosses
  * two lines takes longer: on a Zen 5, the transpose of a matrix of doubles to an address as malloc returns it took 1.6
  * times as long. Returns 0 if rows begin in different places of a vector, or are so short that single elements could be
- * more than an eighth of them. `along`: the loop along a row, which begins at `dst`.
+ * more than a hundredth of them: each takes as long as several in squares. `along`: the loop along a row, which begins
+ * at `dst`.
  */
 static LLVMValueRef before_vectors(pw_gen *g, const square *q, const pw_row *along, LLVMValueRef dst)
 {

@@ -190,12 +190,19 @@ static void transposes(void **state)
     check_text(*state, "type(lb 0, extent 46720) { stream 70 stride 8 { stream 73 stride 640 { bytes 8 align 8 } } }");
     check_text(*state,
                "type(lb 0, extent 172032) { stream 41 stride 8 { stream 42 stride 4096 { bytes 8 align 8 } } }");
-    /* Long rows that begin behind whole vectors, in whole elements and within one, and rows that begin everywhere. */
-    for (int from = 0; from < 64; from += 4)
-        for (int apart = 4160; apart <= 4168; apart += 8)
+    /* Long rows that begin behind whole vectors, in whole elements and within one, and rows that begin everywhere:
+     * those of unpacks, then those of packs. */
+    for (int from = 0; from < 64; from += 4) {
+        for (int apart = 8320; apart <= 8328; apart += 8)
+            check_format(
+                *state, "type(lb 0, extent 200000) { seq { @%d stream 1035 stride 8 { stream 21 stride %d { %s } } } }",
+                from, apart, "bytes 8 align 4");
+        for (int word = 4; word <= 16; word *= 2)
             check_format(*state,
-                         "type(lb 0, extent 90000) { seq { @%d stream 515 stride 8 { stream 21 stride %d { %s } } } }",
-                         from, apart, "bytes 8 align 4");
+                         "type(lb 0, extent 420000) { seq { @0 bytes %d align 1 @64 stream 9 stride %d { stream 1040 "
+                         "stride 400 { bytes %d align 4 } } } }",
+                         from + 4, word, word);
+    }
 }
 
 /* Uniform lists: offsets grow unevenly, so that no pass finds a stride; 8- and 16-bit tables are not enough. */
