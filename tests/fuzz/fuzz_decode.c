@@ -95,9 +95,17 @@ static fake_type *add_type(MPI_Datatype handle, int combiner, int64_t size, int6
 }
 
 /* A handle that no MPI has: a number. */
+static MPI_Datatype numbered(int i)
+{
+    return (MPI_Datatype)(intptr_t)(0x1000 + 16 * i);
+}
+
+/* One that was a named type's never becomes another's, since the decoder remembers named types. */
 static MPI_Datatype new_handle(void)
 {
-    return (MPI_Datatype)(intptr_t)(0x1000 + 16 * listed);
+    static int made = MOST_TYPES;
+
+    return numbered(made++);
 }
 
 static void add_predefined(void)
@@ -106,7 +114,7 @@ static void add_predefined(void)
 
     listed = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        add_type(new_handle(), MPI_COMBINER_NAMED, sizes[i], sizes[i]);
+        add_type(numbered((int)i), MPI_COMBINER_NAMED, sizes[i], sizes[i]);
 #ifndef OPEN_MPI /* there handles are addresses of the library's data */
     add_type(MPI_FLOAT_INT, MPI_COMBINER_NAMED, 8, 8);
     add_type(MPI_DOUBLE_INT, MPI_COMBINER_NAMED, 12, 16);
