@@ -411,18 +411,16 @@ static int send_moved(send_fn *next, send_fn *init, pw_loopback_move *moved, int
     int rc;
 
     if (!t) {
-        pw_loopback_give(moved, true);
-        return next(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
+        rc = next(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
+        pw_loopback_give(moved, rc == MPI_SUCCESS);
+        return rc;
     }
     t->moved = moved;
     t->pending.once = true;
     rc = init(&nothing, 0, MPI_BYTE, dest, tag, comm, request, false);
     launched(t, request, rc);
-    if (rc == MPI_SUCCESS && (t->pending.error = pw_next.MPI_Start(request)) == MPI_SUCCESS)
-        return rc;
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS && (t->pending.error = pw_next.MPI_Start(request)) != MPI_SUCCESS)
         end_following(t, false);
-    pw_loopback_lose(comm);
     return rc;
 }
 

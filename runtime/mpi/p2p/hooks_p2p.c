@@ -22,11 +22,8 @@ static int send_moved(send_fn *next, pw_loopback_move *moved, int dest, int tag,
 {
     static const char nothing;
     int rc = next(&nothing, 0, MPI_BYTE, dest, tag, comm, false);
-    pw_status status = pw_loopback_finish(moved);
+    pw_status status = pw_loopback_give(moved, rc == MPI_SUCCESS);
 
-    pw_loopback_give(moved, rc == MPI_SUCCESS);
-    if (rc != MPI_SUCCESS)
-        pw_loopback_lose(comm);
     return rc == MPI_SUCCESS ? pw_mpi_fail(comm, status) : rc;
 }
 

@@ -250,7 +250,7 @@ static bool fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out)
     return pw_move_is_possible(from, out);
 }
 
-static pw_loopback_move *begin(const pw_buffer *from, const pw_buffer *to)
+static pw_loopback_move *begin(MPI_Comm comm, const pw_buffer *from, const pw_buffer *to)
 {
     pw_loopback_move *m;
     pw_buffer view;
@@ -259,6 +259,7 @@ static pw_loopback_move *begin(const pw_buffer *from, const pw_buffer *to)
         return NULL;
     m = pw_pool_take(sizeof *m);
     if (m && pw_move_open(&m->move, from, &view)) {
+        m->comm = comm;
         m->status = PW_OK;
         m->shares = 2;
         m->over = m->withdrawn = false;
@@ -293,7 +294,7 @@ pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out
     }
     r = pop(c);
     if (out && c->proven)
-        r->move = begin(&out->buffer, &r->in->buffer);
+        r->move = begin(comm, &out->buffer, &r->in->buffer);
     if (r->move)
         pw_message_count_moved(out, r->entry, r->in->strategy);
     if (!c->proven) {
@@ -311,14 +312,17 @@ pw_status pw_loopback_finish(pw_loopback_move *m)
     return m->status;
 }
 
-void pw_loopback_give(pw_loopback_move *m, bool sent)
+pw_status pw_loopback_give(pw_loopback_move *m, bool sent)
 {
-    if (!m)
-        return;
-    m->withdrawn = m->withdrawn || !sent;
-    pw_loopback_finish(m);
-    if (--m->shares > 0)
-        return;
-    pw_move_close(&m->move);
-    pw_pool_give(m, sizeof *m);
+    pw_status status = m ? pw_loopback_finish(m) : PW_OK;
+
+    if (m && !sent) {
+        m->withdrawn = true;
+        pw_loopback_lose(m->comm);
+    }
+    if (m && --m->shares == 0) {
+        pw_move_close(&m->move);
+        pw_pool_give(m, sizeof *m);
+    }
+    return status;
 }

@@ -26,6 +26,7 @@
 /* A message that is moved. The send and the receive have a share each. */
 typedef struct pw_loopback_move {
     pw_move move;
+    MPI_Comm comm;
     pw_status status;
     int shares;
     bool over;
@@ -89,7 +90,8 @@ pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out
 
 /* Waits until the message is there. */
 pw_status pw_loopback_finish(pw_loopback_move *m);
-/* Gives a share back, after waiting; the move is withdrawn unless it was `sent`. NULL is allowed. */
-void pw_loopback_give(pw_loopback_move *m, bool sent);
+/* Gives a share back, and returns what pw_loopback_finish does. Unless MPI has got the empty message (`sent`), the move
+ * is withdrawn, and its communicator is lost. NULL is allowed. */
+pw_status pw_loopback_give(pw_loopback_move *m, bool sent);
 
 #endif
