@@ -81,7 +81,7 @@ static inline void *pw_handle_table_find(pw_handle_table *table, uint64_t key)
 {
     void *value = pw_handle_table_peek(table, key);
 
-    return __builtin_expect(value != NULL, 1) ? value : pw_handle_table_seek(table, key);
+    return PW_LIKELY(value != NULL) ? value : pw_handle_table_seek(table, key);
 }
 
 /* Inserts a key, or replaces the value of one in the table. `value` is not NULL. Two threads must not insert the same

@@ -55,7 +55,7 @@ PW_INLINE pw_recall *pw_recall_find(pw_recall *table, uint64_t key, const void *
 {
     pw_recall *at = pw_recall_pair(table, key, buf);
 
-    if (__builtin_expect(at->key != key, 0)) {
+    if (PW_UNLIKELY(at->key != key)) {
         at++;
         __asm__("" : "+r"(at)); /* so that the first place needs no copy of its address */
     }

@@ -141,9 +141,8 @@ PW_INLINE bool pw_site_again(pw_site *s, int way, int64_t uses)
 {
     int64_t rounds = atomic_load_explicit(&s->rounds, memory_order_relaxed);
 
-    if (__builtin_expect(atomic_load_explicit(&s->until, memory_order_relaxed) - rounds < uses ||
-                             atomic_load_explicit(&s->chosen, memory_order_relaxed) != way,
-                         0))
+    if (PW_UNLIKELY(atomic_load_explicit(&s->until, memory_order_relaxed) - rounds < uses ||
+                    atomic_load_explicit(&s->chosen, memory_order_relaxed) != way))
         return false;
     atomic_store_explicit(&s->rounds, rounds + uses, memory_order_relaxed);
     return true;
@@ -164,7 +163,7 @@ PW_INLINE bool pw_sites_again(int n, int way, pw_site_use (*use)(const void *arg
 
     while (i < n && (u = use(arg, i)).uses && (!u.site || pw_site_again(u.site, way, u.uses)))
         i++;
-    if (__builtin_expect(i >= n, 1))
+    if (PW_LIKELY(i >= n))
         return true;
     while (i-- > 0)
         if ((u = use(arg, i)).site)

@@ -13,8 +13,6 @@
 #include "runtime/mpi/collective/self.h"
 #include "runtime/mpi/strategy/mpich_split.h"
 
-#define RARELY(condition) __builtin_expect(!!(condition), 0)
-
 /* The buffers of a call, without the fields that pw_collective_check fills in. */
 typedef struct sides {
     pw_side send, recv;
@@ -84,7 +82,7 @@ PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int
         return false;
     if (total == 0)
         return true;
-    if (RARELY(!entry))
+    if (PW_UNLIKELY(!entry))
         return last && blocks == 1 && side->form <= PW_SIDE_EQUAL &&
                pw_is_native(kind, PW_BOTH, side->type, side->buf, total, MPI_ANY_SOURCE, pw_side_staged(side, 1));
     if (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away))
@@ -154,7 +152,7 @@ PW_INLINE uint64_t hash_of_blocks(const pw_side *side, int blocks, bool wide_cou
 
 PW_INLINE uint64_t hash_of(const pw_side *side, int blocks)
 {
-    if (RARELY(side->counts.wide))
+    if (PW_UNLIKELY(side->counts.wide))
         return hash_of_blocks(side, blocks, true, true);
     return side->displs.wide ? hash_of_blocks(side, blocks, false, true) : hash_of_blocks(side, blocks, false, false);
 }
@@ -199,14 +197,14 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
         int64_t count = pw_count_at(side->counts, i);
         const char *at = (const char *)side->buf + pw_displ_at(side->displs, i);
 
-        if (RARELY(absent && absent[i]) || RARELY(count == 0))
+        if (PW_UNLIKELY(absent && absent[i]) || PW_UNLIKELY(count == 0))
             continue;
         if (side->types[i] != last_type) {
             last_type = side->types[i];
             last_count = 0;
             entry = pw_registry_learned(last_type);
         }
-        if (RARELY(!entry)) {
+        if (PW_UNLIKELY(!entry)) {
             if (!pw_is_native(kind, PW_BOTH, last_type, at, count, MPI_ANY_SOURCE, pw_side_staged(side, blocks)))
                 return false;
             call->n = MOST_SITES + 1; /* not remembered, since each use adds to the type's note */
@@ -216,14 +214,14 @@ static bool side_is_native(const pw_side *side, int blocks, const bool *absent, 
         if (count != last_count || pw_memory_region(at) != last_region) {
             last_count = count;
             last_region = pw_memory_region(at);
-            if (RARELY(count < 0) || RARELY(__builtin_mul_overflow(count, entry->size, &bytes)))
+            if (PW_UNLIKELY(count < 0) || PW_UNLIKELY(__builtin_mul_overflow(count, entry->size, &bytes)))
                 return false;
-            if (pw_entry_is_left(entry) ? together : RARELY(!pw_memory_is_known_host(at)))
+            if (pw_entry_is_left(entry) ? together : PW_UNLIKELY(!pw_memory_is_known_host(at)))
                 return false;
             if (!together && entry->layout && !note_use(call, site_of(entry, kind, role, bytes, 1)))
                 return false;
         }
-        if (together && RARELY(!add(&w, entry, bytes)))
+        if (together && PW_UNLIKELY(!add(&w, entry, bytes)))
             return false;
     }
     return whole_is_native(&w, kind, role, call);
@@ -292,7 +290,7 @@ PW_INLINE bool self_is_possible(pw_collective_family family, const sides *s, con
 
 PW_INLINE bool has_arrays(const pw_side *side, int blocks)
 {
-    return RARELY(blocks == 0) || (side->counts.at && side->displs.at && side->types);
+    return PW_UNLIKELY(blocks == 0) || (side->counts.at && side->displs.at && side->types);
 }
 
 /* Looks at each type, and remembers a call that is left to MPI. */
@@ -319,14 +317,14 @@ PW_INLINE bool typed_are_native(pw_collective_family family, const sides *s, MPI
     settled_call *kept;
     uint64_t hash;
 
-    if (RARELY(!has_arrays(&s->send, blocks.send) || !has_arrays(&s->recv, blocks.recv)))
+    if (PW_UNLIKELY(!has_arrays(&s->send, blocks.send) || !has_arrays(&s->recv, blocks.recv)))
         return false;
     hash = pw_handle_hash(pw_communicator_key(comm) + family + hash_of(&s->send, blocks.send)) +
            hash_of(&s->recv, blocks.recv);
     kept = &settled[pw_handle_hash(hash) >> (64 - SETTLED_BITS)];
     __asm__("" : "+r"(kept)); /* so that the address is computed once */
-    if (RARELY(kept->hash != hash || pw_epoch_now() != kept->epoch ||
-               !pw_sites_again(kept->n, pw_way_left, use_of, kept)))
+    if (PW_UNLIKELY(kept->hash != hash || pw_epoch_now() != kept->epoch ||
+                    !pw_sites_again(kept->n, pw_way_left, use_of, kept)))
         return look(family, copy_of(s), group, hash, kept);
     return true;
 }
@@ -343,12 +341,12 @@ PW_INLINE bool are_native(pw_collective_family family, const sides *s, MPI_Comm 
     pw_role role = PW_RECV;
     pw_blocks blocks;
 
-    if (RARELY(pw_gate_has_unfinished()) || RARELY(pw_remote_serves(family, s->send.form, comm)))
+    if (PW_UNLIKELY(pw_gate_has_unfinished()) || PW_UNLIKELY(pw_remote_serves(family, s->send.form, comm)))
         return false;
     if (pw_side_is_plain(&s->send, send) && pw_side_is_plain(&s->recv, recv))
         return true;
     group = pw_communicator_peek(comm);
-    if (RARELY(!group))
+    if (PW_UNLIKELY(!group))
         return false;
     if (pw_broadcasts_alone(family, &s->recv, group) &&
         pw_memory_is_known_host((char *)s->recv.buf + (recv ? recv->lowest : 0)))

@@ -50,7 +50,7 @@ static inline bool pw_remote_serves(pw_collective_family family, pw_side_form fo
 {
     const pw_communicator *known;
 
-    if (__builtin_expect(!pw_remote_transport, 1) || (family != PW_ALLTOALL && family != PW_NEIGHBOUR_ALLTOALL) ||
+    if (PW_LIKELY(!pw_remote_transport) || (family != PW_ALLTOALL && family != PW_NEIGHBOUR_ALLTOALL) ||
         form < PW_SIDE_VARYING)
         return false;
     known = pw_communicator_peek(comm);

@@ -86,14 +86,14 @@ bool pw_gate_enter_slow(void);
 /* Whether hooks are asked and no wrapped call of this thread is under way. */
 PW_INLINE bool pw_gate_is_open(void)
 {
-    return __builtin_expect(!pw_gate_inside, 1) &&
-           __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN, 1);
+    return PW_LIKELY(!pw_gate_inside) &&
+           PW_LIKELY(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_OPEN);
 }
 
 /* Whether the runtime has started and leaves all calls to MPI. */
 PW_INLINE bool pw_gate_is_inert(void)
 {
-    return __builtin_expect(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT, 0);
+    return PW_UNLIKELY(atomic_load_explicit(&pw_gate_now, memory_order_acquire) == PW_GATE_INERT);
 }
 
 /* For calls that no other process waits for, or that look after deferred sends themselves. */
@@ -102,7 +102,7 @@ PW_INLINE bool pw_gate_enter_deferring(void)
     if (!pw_gate_is_open())
         return pw_gate_enter_slow();
     pw_gate_inside = true;
-    if (__builtin_expect(pw_gate_judged & PW_GATE_WATCHED, 0))
+    if (PW_UNLIKELY(pw_gate_judged & PW_GATE_WATCHED))
         pw_judge_begin();
     return true;
 }
@@ -127,7 +127,7 @@ static inline bool pw_gate_enter(void)
 /* `posted`: the call has started an operation that another call completes. */
 static inline void pw_gate_leave_as(bool posted)
 {
-    if (__builtin_expect(pw_gate_judged, 0))
+    if (PW_UNLIKELY(pw_gate_judged))
         pw_judge_leaves(posted);
     pw_gate_inside = false;
 }
@@ -135,7 +135,7 @@ static inline void pw_gate_leave_as(bool posted)
 /* To be called by a wrapper whose hook has left the call to MPI. */
 PW_INLINE void pw_gate_pass(void)
 {
-    if (__builtin_expect(pw_gate_judged, 0))
+    if (PW_UNLIKELY(pw_gate_judged))
         pw_judge_passes();
 }
 
@@ -150,7 +150,7 @@ static inline bool pw_gate_enter_again(bool *within)
 {
     *within = pw_gate_inside;
     if (!*within && pw_gate_enter()) {
-        if (__builtin_expect(pw_gate_judged & PW_GATE_FLIGHT, 0))
+        if (PW_UNLIKELY(pw_gate_judged & PW_GATE_FLIGHT))
             pw_judge_completes();
         return true;
     }

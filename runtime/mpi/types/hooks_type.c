@@ -12,8 +12,8 @@ int pw_hook_Type_commit(MPI_Datatype *datatype, const void *caller)
 {
     int rc = pw_next.MPI_Type_commit(datatype);
 
-    if (__builtin_expect(rc == MPI_SUCCESS, 1)) {
-        if (__builtin_expect(pw_note_is_reported, 0))
+    if (PW_LIKELY(rc == MPI_SUCCESS)) {
+        if (PW_UNLIKELY(pw_note_is_reported))
             pw_origin_note(*datatype, caller);
         pw_registry_committed(*datatype);
     }
@@ -47,7 +47,7 @@ static bool may_die_in_progress(void)
 
 int pw_hook_Type_free(MPI_Datatype *datatype)
 {
-    if (datatype && __builtin_expect(pw_note_is_reported, 0))
+    if (datatype && PW_UNLIKELY(pw_note_is_reported))
         pw_origin_forget(*datatype);
     if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
         pw_registry_let_go(*datatype);

@@ -109,17 +109,15 @@ static inline bool pw_note_takes_few(MPI_Datatype type, const void *buf, MPI_Cou
     void *note = atomic_load_explicit(&at->value, memory_order_acquire);
     int64_t bytes, ns;
 
-    if (__builtin_expect(!pw_note_is(note) || pw_note_is_reported || buf == MPI_BOTTOM || !pw_memory_is_known_host(buf),
-                         0))
+    if (PW_UNLIKELY(!pw_note_is(note) || pw_note_is_reported || buf == MPI_BOTTOM || !pw_memory_is_known_host(buf)))
         return false;
-    if (__builtin_expect(!pw_note_bytes(type, count, &bytes), 0))
+    if (PW_UNLIKELY(!pw_note_bytes(type, count, &bytes)))
         return false;
     ns = pw_note_ns(note) + pw_note_gain(bytes, staged);
-    if (__builtin_expect(ns >= PW_NOTE_LEARN_NS ||
-                             (role != PW_SEND && bytes > pw_note_most_native && pw_note_refuses(type, note)),
-                         0))
+    if (PW_UNLIKELY(ns >= PW_NOTE_LEARN_NS ||
+                    (role != PW_SEND && bytes > pw_note_most_native && pw_note_refuses(type, note))))
         return false;
-    if (__builtin_expect(atomic_load_explicit(&at->value, memory_order_relaxed) == note, 1))
+    if (PW_LIKELY(atomic_load_explicit(&at->value, memory_order_relaxed) == note))
         atomic_store_explicit(&at->value, pw_note_make(ns), memory_order_release);
     return true;
 }

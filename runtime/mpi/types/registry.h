@@ -123,7 +123,7 @@ static inline bool pw_registry_end_note(MPI_Datatype type)
 {
     uint64_t key = pw_type_key(type);
 
-    if (__builtin_expect(!pw_note_is(pw_handle_table_peek(&pw_registry_types, key)) || pw_registry_types.used, 0))
+    if (PW_UNLIKELY(!pw_note_is(pw_handle_table_peek(&pw_registry_types, key)) || pw_registry_types.used))
         return pw_registry_end_note_other(type);
     return pw_handle_table_leave(&pw_registry_types, key);
 }
