@@ -168,7 +168,7 @@ static inline MPI_Request pw_pending_below(const pw_pending *p)
 /* MPI has started the operation. The request may have changed: Open MPI exchanges it while it is busy with the last
  * start of a buffered send. */
 void pw_pending_started(pw_pending *p, MPI_Request request);
-/* MPI has not started the operation, which was prepared unless it is active. */
+/* The operation has ended with an error, or MPI has not started it, though it was prepared unless it is active. */
 static inline void pw_pending_fail(pw_pending *p)
 {
     if (p->ops->fail && !p->native && !p->active)
