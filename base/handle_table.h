@@ -108,6 +108,8 @@ static inline bool pw_handle_table_take(pw_handle_table *table, uint64_t key, vo
     return true;
 }
 
+/* The slow part of pw_handle_table_add. It refuses UINT64_MAX, but the part that is inlined would put it in front, as
+ * the mark of a slot that is being taken: only the caller sees to it that no key is UINT64_MAX. */
 bool pw_handle_table_add_other(pw_handle_table *table, uint64_t key, void *value);
 
 /* Inserts a key that is not in the table. False: the table has the key, which keeps its value, or memory is short. */
