@@ -231,6 +231,9 @@ void pw_loopback_end(pw_loopback_receive *r, bool well)
         lose(c->comm);
     }
     pthread_mutex_unlock(&table.lock);
+    if (well && r->move && !r->move->withdrawn)
+        pw_message_count_moved(&(pw_message){.entry = r->move->from, .buffer = r->move->move.from}, r->entry,
+                               r->in->strategy);
     pw_loopback_give(r->move, true);
     r->move = NULL;
 }
@@ -250,16 +253,17 @@ static bool fits(const pw_buffer *from, const pw_buffer *to, pw_buffer *out)
     return pw_move_is_possible(from, out);
 }
 
-static pw_loopback_move *begin(MPI_Comm comm, const pw_buffer *from, const pw_buffer *to)
+static pw_loopback_move *begin(MPI_Comm comm, const pw_message *out, const pw_buffer *to)
 {
     pw_loopback_move *m;
     pw_buffer view;
 
-    if (!fits(from, to, &view))
+    if (!fits(&out->buffer, to, &view))
         return NULL;
     m = pw_pool_take(sizeof *m);
-    if (m && pw_move_open(&m->move, from, &view)) {
+    if (m && pw_move_open(&m->move, &out->buffer, &view)) {
         m->comm = comm;
+        m->from = out->entry;
         m->status = PW_OK;
         m->shares = 2;
         m->over = m->withdrawn = false;
@@ -294,9 +298,7 @@ pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out
     }
     r = pop(c);
     if (out && c->proven)
-        r->move = begin(comm, &out->buffer, &r->in->buffer);
-    if (r->move)
-        pw_message_count_moved(out, r->entry, r->in->strategy);
+        r->move = begin(comm, out, &r->in->buffer);
     if (!c->proven) {
         c->evidence = r;
         r->channel = c;

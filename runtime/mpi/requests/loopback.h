@@ -27,6 +27,7 @@
 typedef struct pw_loopback_move {
     pw_move move;
     MPI_Comm comm;
+    const struct pw_entry *from; /* as pw_loopback_receive.entry, of the type that is sent */
     pw_status status;
     int shares;
     bool over;
