@@ -194,9 +194,10 @@ static void transposes(void **state)
      * those of unpacks, then those of packs. */
     for (int from = 0; from < 64; from += 4) {
         for (int apart = 8320; apart <= 8328; apart += 8)
-            check_format(
-                *state, "type(lb 0, extent 200000) { seq { @%d stream 1035 stride 8 { stream 21 stride %d { %s } } } }",
-                from, apart, "bytes 8 align 4");
+            check_format(*state,
+                         "type(lb 0, extent 200000) { seq { @%d stream 1035 stride 8 { stream 21 stride %d { "
+                         "bytes 8 align 4 } } } }",
+                         from, apart);
         for (int word = 4; word <= 16; word *= 2)
             check_format(*state,
                          "type(lb 0, extent 420000) { seq { @0 bytes %d align 1 @64 stream 9 stride %d { stream 1040 "
