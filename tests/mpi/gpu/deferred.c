@@ -511,7 +511,7 @@ static long launches_of_round(MPI_Datatype type, int n, int64_t pause)
 {
     static unsigned char host[N][MIDDLE];
     MPI_Request requests[2 * N];
-    long made = gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("");
+    long made = gpu_all_launches();
 
     for (int i = 0; i < n; i++)
         MPI_Irecv(host[i], 1, type, 0, TAG + i, MPI_COMM_SELF, &requests[i]);
@@ -519,7 +519,7 @@ static long launches_of_round(MPI_Datatype type, int n, int64_t pause)
         MPI_Isend(big.at + i * MIDDLE, 1, type, 0, TAG + i, MPI_COMM_SELF, &requests[n + i]);
     test_clock_pass(pause);
     MPI_Waitall(2 * n, requests, test_ignored());
-    return gpu_launches("pw_fused_") + gpu_launches("pw_t0_") + gpu_launches("") - made;
+    return gpu_all_launches() - made;
 }
 
 /* Sends are packed by one launch, also when pauses have followed rounds of one send, and when they are longer. */

@@ -41,6 +41,11 @@ long gpu_launches(const char *prefix)
     return count("fake_launches", prefix);
 }
 
+long gpu_all_launches(void)
+{
+    return gpu_launches("") + gpu_launches("pw_fused_") + gpu_launches("pw_t0_");
+}
+
 static void check(int result, const char *call)
 {
     if (result != 0) {

@@ -32,6 +32,8 @@ void *gpu_symbol(const char *name);
 /* What the stand-in has counted in this process (fake_calls and fake_launches in fake.h). 0 on a GPU. */
 long gpu_calls(const char *call);
 long gpu_launches(const char *prefix);
+/* Of all kernels. */
+long gpu_all_launches(void);
 /* Contexts: the primary one of a device, a new one; which is current. */
 void *gpu_primary(int device);
 void *gpu_new_context(int device);
