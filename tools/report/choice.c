@@ -41,6 +41,8 @@ void pw_stats_choice_read(pw_stats_choice *choice, pw_data site)
         if (id != pw_way_left)
             pw_stats_saved_count(&choice->saved, choice->cells[id].uses, native, tried);
     }
+    if (choice->saved.known > 0)
+        choice->saved.native = choice->cells[pw_way_left].uses;
 }
 
 /* ---- what was saved ------------------------------------------------------------------------------------------- */
@@ -60,6 +62,7 @@ void pw_stats_saved_add(pw_stats_saved *to, pw_stats_saved more)
     to->ns += more.ns;
     to->known += more.known;
     to->unknown += more.unknown;
+    to->native += more.native;
 }
 
 /* ---- merging -------------------------------------------------------------------------------------------------- */

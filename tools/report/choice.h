@@ -20,10 +20,11 @@ typedef struct pw_stats_cell {
 
 /*
  * What strategies saved over leaving the same uses to the MPI, as far as trials in the run judge it: `ns` nanoseconds
- * in `known` uses. Of `unknown` uses it is not known. Uses that were left to the MPI are in neither.
+ * in `known` uses. Of `unknown` uses it is not known. Uses that were left to the MPI are in neither; `native` counts
+ * those of them by which the known ones are judged.
  */
 typedef struct pw_stats_saved {
-    int64_t ns, known, unknown;
+    int64_t ns, known, unknown, native;
 } pw_stats_saved;
 
 /*

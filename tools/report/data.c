@@ -77,6 +77,7 @@ const char *pw_data_type(pw_data type)
 void pw_data_put_saved(FILE *out, pw_data of)
 {
     int64_t known = pw_data_whole(of, "saved_uses"), unknown = pw_data_whole(of, "saved_unknown_uses");
+    int64_t native = pw_data_whole(of, "saved_native_uses");
     double saved = pw_data_ns(of, "saved_seconds");
 
     if (known == 0) {
@@ -89,6 +90,8 @@ void pw_data_put_saved(FILE *out, pw_data of)
     fputs(saved < 0 ? "nothing: lost about " : "about ", out);
     pw_put_time(out, fabs(saved));
     fprintf(out, " in %lld uses, by trials", (long long)known);
+    if (native > 0)
+        fprintf(out, " with %lld native uses", (long long)native);
     if (unknown > 0)
         fprintf(out, "; not known of %lld (no trial)", (long long)unknown);
 }

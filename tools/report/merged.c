@@ -147,6 +147,7 @@ static void put_saved(pw_json *json, pw_stats_saved saved, int64_t packs_and_unp
         pw_json_null(json, "saved_seconds");
     pw_json_int(json, "saved_uses", saved.known);
     pw_json_int(json, "saved_unknown_uses", saved.unknown);
+    pw_json_int(json, "saved_native_uses", saved.native);
 }
 
 /* Writes what one rank, or all of them, did. */
