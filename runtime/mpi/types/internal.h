@@ -57,8 +57,8 @@ typedef enum pw_recent_kind { PW_RECENT_CONSTRUCTED, PW_RECENT_LOOK, PW_RECENT_K
  * table is for types that were made of a basic one. */
 bool pw_constructed_read(const pw_contents *contents, pw_hash *out);
 
-/* Tells how a type looks in this use. Returns false if MPI has failed, or the type moves no bytes. */
-bool pw_look_read(pw_glance *g, pw_hash *out);
+/* Tells how a type of so many bytes, more than 0, looks in this use. Returns false if MPI has failed. */
+bool pw_look_read(pw_glance *g, int64_t size, pw_hash *out);
 
 /* ---- entries.c --------------------------------------------------------------------------------------------------- */
 

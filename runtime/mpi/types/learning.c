@@ -143,7 +143,7 @@ static void remember_look(pw_glance *g, pw_entry *entry)
 {
     pw_hash look;
 
-    if (learning.remembers && entry->layout && pw_look_read(g, &look))
+    if (learning.remembers && entry->layout && pw_look_read(g, entry->size, &look))
         pw_entries_remember(PW_RECENT_LOOK, look, entry);
 }
 

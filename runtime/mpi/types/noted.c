@@ -62,7 +62,7 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
     if (needed)
         return false;
     ns = pw_note_ns(note) + pw_note_gain(bytes < PLENTY ? bytes : PLENTY, staged) * use->times;
-    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_native && pw_look_read(g, &look) &&
+    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_native && pw_look_read(g, bytes / use->count, &look) &&
         pw_entries_ask_alike(look, is_native, arg))
         ns = few; /* to learn it would be in vain */
     if ((ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g)) || may_need_stage(g, bytes, use->role))

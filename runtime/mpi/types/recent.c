@@ -55,7 +55,7 @@ static uint64_t blocks_of(pw_glance *g)
     return block > 0 ? pw_handle_hash(pw_type_key(c->types[0])) + pw_site_size(block) + 1 : 0;
 }
 
-bool pw_look_read(pw_glance *g, pw_hash *out)
+bool pw_look_read(pw_glance *g, int64_t size, pw_hash *out)
 {
     /* Types of the same size and extent are taken to look the same, wherever they begin: asking MPI how they were made
      * takes longest. There is room for the types of a rank that exchanges with 26 neighbours. */
@@ -63,19 +63,18 @@ bool pw_look_read(pw_glance *g, pw_hash *out)
         uint64_t key;
         pw_hash look;
     } last[128], *at;
-    MPI_Count size, lowest, extent;
+    MPI_Count lowest, extent;
     uint64_t key, blocks;
 
-    if (PMPI_Type_size_x(g->type, &size) != MPI_SUCCESS ||
-        PMPI_Type_get_true_extent_x(g->type, &lowest, &extent) != MPI_SUCCESS || size <= 0 || extent <= 0)
+    if (PMPI_Type_get_true_extent_x(g->type, &lowest, &extent) != MPI_SUCCESS || extent <= 0)
         return false;
     key = pw_handle_hash((uint64_t)size + pw_handle_hash((uint64_t)extent));
     at = &last[key >> 57];
     if (at->key != key) {
         blocks = blocks_of(g);
-        at->look = blocks ? pw_hash_mix((pw_hash){blocks, 0},
-                                        (pw_hash){pw_site_size((int64_t)size), pw_site_size((int64_t)extent)})
-                          : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});
+        at->look = blocks
+                       ? pw_hash_mix((pw_hash){blocks, 0}, (pw_hash){pw_site_size(size), pw_site_size((int64_t)extent)})
+                       : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});
         at->key = key;
     }
     *out = at->look;
