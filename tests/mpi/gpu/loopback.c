@@ -579,6 +579,39 @@ static void check_left(void (*check)(void))
     comm = before;
 }
 
+/* One message, which takes a second launch if it is packed. */
+static void exchange_one(int tag, MPI_Status *statuses)
+{
+    MPI_Request requests[2];
+
+    MPI_Irecv(in[0].at, 1, pairs, self, tag, comm, &requests[0]);
+    MPI_Isend(out[0].at, 1, every_second, self, tag, comm, &requests[1]);
+    MPI_Waitall(2, requests, statuses);
+    check_status(&statuses[0], N, "one message");
+}
+
+static void one_message(MPI_Status *statuses)
+{
+    exchange_one(TAG, statuses);
+}
+
+static void one_of_a_far_tag(MPI_Status *statuses)
+{
+    exchange_one(40000, statuses); /* beyond the largest tag that every MPI has */
+}
+
+/* Open MPI does not tell the largest tag of a communicator that is no duplicate of MPI_COMM_WORLD. */
+static void check_split(void)
+{
+    MPI_Comm before = comm;
+
+    MPI_Comm_split(before, 0, self, &comm);
+    run(one_message, 1, true, "one message in a part");
+    run(one_of_a_far_tag, 1, true, "one of a far tag in a part");
+    MPI_Comm_free(&comm);
+    comm = before;
+}
+
 /* ---- from before the GPU ----------------------------------------------------------------------------------------- */
 
 /* A persistent operation in host memory from before the GPU was in use, on a communicator of its own. */
@@ -813,6 +846,7 @@ int main(int argc, char **argv)
     run(sendrecv, SLOTS, true, "Sendrecv");
     run(persistent, SLOTS, true, "persistent");
     run(alltoallw, 1, true, "Neighbor_alltoallw");
+    check_split();
     check_dense();
     check_short();
     for (int stride = 1; stride <= 1 << 10 && !gpu_mpi_is_said_aware(); stride <<= 10)
