@@ -175,26 +175,27 @@ static LLVMValueRef is_within_page(pw_gen *g, LLVMValueRef step)
 /* Words whose places are found while the call runs. */
 static bool are_from_afar(const pw_leaf *leaf, const pw_row *row)
 {
-    return leaf->nmoves == 1 && leaf->moves[0].n <= WORD && row->dst_step.known && !row->src_step.known;
+    int64_t n = leaf->nmoves == 1 ? leaf->moves[0].n : 0;
+    return (n == 2 || n == 4 || n == WORD) && row->dst_step.known && !row->src_step.known;
 }
 
 /*
  * Stores of which each goes to another page are a fifth faster one by one, when a single instruction makes them and a
- * prefetcher can follow it: then there are no groups, and all iterations are left over. So are words loaded from more
- * pages than a TLB holds: those that wait to be stored together would be in the way of further loads.
+ * prefetcher can follow it: then there are no groups, and all iterations are left over.
  */
-static pw_val singly_over_pages(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_val groups)
+static pw_val singly_over_pages(pw_gen *g, const pw_row *row, pw_val groups)
 {
-    bool from_afar = are_from_afar(leaf, row);
-    if ((row->dst_step.known && !from_afar) || groups.known)
+    if (row->dst_step.known || groups.known)
         return groups;
-    LLVMValueRef grouped = is_within_page(g, from_afar ? row->src_step.v : row->dst_step.v);
-    if (from_afar) {
-        LLVMValueRef bytes = pw_gen_packed_bytes(g);
-        int64_t most = MANY_PAGES * leaf->moves[0].n;
-        grouped = LLVMBuildOr(g->b, grouped, pw_gen_compare(g, LLVMIntSLE, bytes, most), "");
-    }
-    return (pw_val){.v = LLVMBuildSelect(g->b, grouped, groups.v, pw_gen_k(g, 0), "")};
+    return (pw_val){.v = LLVMBuildSelect(g->b, is_within_page(g, row->dst_step.v), groups.v, pw_gen_k(g, 0), "")};
+}
+
+/* Does a row load words from more pages than a TLB holds? Those that wait to be stored together would then be in the
+ * way of further loads. */
+static LLVMValueRef are_pages_many(pw_gen *g, const pw_leaf *leaf, const pw_row *row)
+{
+    LLVMValueRef many = pw_gen_compare(g, LLVMIntSGT, pw_gen_packed_bytes(g), MANY_PAGES * leaf->moves[0].n);
+    return LLVMBuildAnd(g->b, many, LLVMBuildNot(g->b, is_within_page(g, row->src_step.v), ""), "");
 }
 
 /*
@@ -434,14 +435,16 @@ static void emit_gather(pw_gen *g, const pw_move *m, const pw_row *row, pw_at at
     pw_gen_store(g, pw_gen_call(g, "llvm.masked.gather", types, 2, args, 4), pw_gen_at_k(g, at.dst, m->dst));
 }
 
-/* Addresses follow from the iteration before: multiples of a step would each take a register, set before the loop. */
-static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size, ahead far)
+/* Addresses follow from the iteration before: multiples of a step would each take a register, set before the loop.
+ * `apart`: each word is stored by itself. */
+static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size, ahead far,
+                       bool apart)
 {
     pw_for f;
     pw_for_open(g, &f, groups, at.dst, step_times(g, row->dst_step, size), at.src, step_times(g, row->src_step, size));
     LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
     pw_at block = {f.dst, f.src};
-    int together = words_together(leaf, row, size);
+    int together = apart ? 0 : words_together(leaf, row, size);
     LLVMValueRef words = NULL;
     bool gathered = is_gathered(g, leaf, row, size, together);
     if (gathered)
@@ -466,26 +469,40 @@ static void emit_left_over(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw
     pw_for_close(g, &f);
 }
 
-static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
+/* All iterations in groups of `size`, and those left over. */
+static void emit_sized(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int size, bool apart)
 {
-    int size = group_size(g, leaf, row);
-    ahead far = prefetched_ahead(g, leaf, row);
+    ahead far = apart ? (ahead){NULL} : prefetched_ahead(g, leaf, row);
     pw_val groups = group_count(g, row->count, size);
     pw_if f;
     if (size > 1)
-        groups = singly_over_pages(g, leaf, row, groups);
+        groups = singly_over_pages(g, row, groups);
     if (!pw_gen_is(groups, 0)) {
         if (far.pays) {
             pw_if_open(g, &f, far.pays);
-            emit_whole(g, leaf, row, at, groups, size, far);
+            emit_whole(g, leaf, row, at, groups, size, far, apart);
             pw_if_else(g, &f);
         }
-        emit_whole(g, leaf, row, at, groups, size, (ahead){NULL});
+        emit_whole(g, leaf, row, at, groups, size, (ahead){NULL}, apart);
         if (far.pays)
             pw_if_close(g, &f);
     }
     if (size > 1 && !(row->count.known && row->count.k % size == 0))
         emit_left_over(g, leaf, row, at, groups, size);
+}
+
+static void emit_groups(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
+{
+    bool words = are_from_afar(leaf, row) && !row->count.known;
+    pw_if f;
+    if (words) {
+        pw_if_open(g, &f, are_pages_many(g, leaf, row));
+        emit_sized(g, leaf, row, at, GROUP_MOVES, true);
+        pw_if_else(g, &f);
+    }
+    emit_sized(g, leaf, row, at, group_size(g, leaf, row), false);
+    if (words)
+        pw_if_close(g, &f);
 }
 
 static void emit_general(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at)
