@@ -7,7 +7,14 @@
  * KiB) until its neighbours have been used, and the destination is written in long runs. That holds for rows that
  * spread over all sets of the cache. Rows a multiple of two lines apart share sets, and PW_TRANSPOSE_SHARING of them
  * make a tile. Rows a multiple of PW_TRANSPOSE_PAGE bytes apart all share one set, and then the region's own tile has
- * enough of them. All other elements take the region's own tile.
+ * enough of them.
+ *
+ * Rows as written may share sets, too. A tile is at least so high that what it writes of rows a page apart goes to
+ * PW_TRANSPOSE_SETS sets, and of others to as large a part of theirs. Below that, transposes were seen to take several
+ * times as long. The likely reason: stores that wait to be done ask for their lines beforehand, there are about as many
+ * such stores as that many sets have lines, and where they all go to fewer sets, lines are lost before their stores.
+ *
+ * All other elements take the region's own tile.
  */
 #ifndef PW_CODEGEN_TRANSPOSE_H
 #define PW_CODEGEN_TRANSPOSE_H
@@ -15,7 +22,13 @@
 #include "codegen/target.h"
 #include "ir/nest.h"
 
-enum { PW_TRANSPOSE_ROWS = 512, PW_TRANSPOSE_SHARING = 32, PW_TRANSPOSE_LINES = 128, PW_TRANSPOSE_PAGE = 4096 };
+enum {
+    PW_TRANSPOSE_ROWS = 512,
+    PW_TRANSPOSE_SHARING = 32,
+    PW_TRANSPOSE_LINES = 128,
+    PW_TRANSPOSE_PAGE = 4096,
+    PW_TRANSPOSE_SETS = 8
+};
 
 /* Iterations of a region's last two loops. */
 typedef struct pw_transpose_tile {

@@ -138,7 +138,12 @@ static LLVMValueRef source_rows(pw_gen *g, const square *q, int64_t tile)
     LLVMValueRef lines = apart(g, q, PW_TRANSPOSE_LINES), page = apart(g, q, PW_TRANSPOSE_PAGE);
     LLVMValueRef rows =
         LLVMBuildSelect(g->b, lines, pw_gen_k(g, PW_TRANSPOSE_SHARING), pw_gen_k(g, PW_TRANSPOSE_ROWS), "");
-    return LLVMBuildSelect(g->b, page, in_squares(g, q, tile), rows, "");
+    LLVMValueRef read = LLVMBuildSelect(g->b, page, in_squares(g, q, tile), rows, "");
+    /* The largest power of two, at most a page, that divides the distance of the rows as written. */
+    LLVMValueRef bits = LLVMBuildOr(g->b, q->dst_stride.v, pw_gen_k(g, PW_TRANSPOSE_PAGE), "");
+    LLVMValueRef share = LLVMBuildAnd(g->b, bits, LLVMBuildNeg(g->b, bits, ""), "");
+    LLVMValueRef written = LLVMBuildUDiv(g->b, share, pw_gen_k(g, PW_TRANSPOSE_SETS * (int64_t)q->bytes), "");
+    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, read, written, ""), written, read, "");
 }
 
 /*
