@@ -376,10 +376,10 @@ int pw_way_certain(unsigned set, unsigned refused, bool is_forced)
 /* `contiguous` is missing: it gives MPI the same bytes as native does. */
 static const uint8_t on_host[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_PACKED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
                                   PW_STRATEGY_PIPELINE};
-/* What a message to oneself takes in place of each way of `on_host`: where others are packed, it is joined, and packed
- * in place of joined, which no other message can be. */
-static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_DIRECT, PW_STRATEGY_PACKED,
-                                     PW_STRATEGY_PIPELINE};
+/* What a message to oneself takes in place of each way of `on_host`: joined where others are packed. The last two let
+ * it be joined and packed while the others of its collective, which take neither of those ways, do as usual. */
+static const uint8_t to_oneself[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_JOINED, PW_STRATEGY_DIRECT, PW_STRATEGY_JOINED,
+                                     PW_STRATEGY_PACKED};
 static const uint8_t on_device[] = {PW_STRATEGY_NATIVE, PW_STRATEGY_DIRECT, PW_STRATEGY_DEVICE, PW_STRATEGY_ONE_SHOT,
                                     PW_STRATEGY_STAGED};
 

@@ -350,6 +350,35 @@ static void rivals_begin_with_native(void **state)
     assert_int_equal(others[1], PW_STRATEGY_JOINED);
 }
 
+/* Returns whether a trial lets a block to oneself take a way while the other blocks of its collective do as usual: that
+ * is, in a slot whose way those cannot take. */
+static bool is_tried_alone(int way)
+{
+    const unsigned block = PW_IF_LAYOUT | PW_IF_ONE_WAY | PW_IF_BYTES | PW_IF_SHORT | PW_IF_IN_PIECES;
+    const uint8_t *own, *others;
+    int n = pw_way_rivals(block, &others);
+    bool found = false;
+
+    pw_way_rivals(block | PW_IF_TO_ONESELF, &own);
+    for (int i = 0; i < n; i++)
+        found = found || (own[i] == way && !pw_way_can(others[i], block));
+    return found && pw_way_can(way, block | PW_IF_TO_ONESELF);
+}
+
+/* Where others are left to the MPI, one pass over the own block may gain; where they are packed, it may lose. Neither
+ * is found out in a slot that packs the others, too. A long block that is sent dense is first guessed native. */
+static void own_blocks_are_tried_alone(void **state)
+{
+    const unsigned dense = PW_IF_TO_ONESELF | PW_IF_ONE_WAY | PW_IF_BYTES | PW_IF_SHORT;
+    pw_conditions to = {.set = PW_IF_LAYOUT, .kind = PW_CALL_COLLECTIVE, .shape = {1 << 20, 1 << 10, 2}};
+    pw_conditions c = {.set = dense, .kind = PW_CALL_COLLECTIVE, .shape = {1 << 20, 1 << 20, 2}, .to = &to};
+
+    (void)state;
+    assert_true(is_tried_alone(PW_STRATEGY_JOINED));
+    assert_true(is_tried_alone(PW_STRATEGY_PACKED));
+    assert_int_equal(pw_way_choose(f, &c, 0, -1), PW_STRATEGY_NATIVE);
+}
+
 static void blocks_of_collectives(void **state)
 {
     (void)state;
@@ -380,6 +409,7 @@ int main(void)
         cmocka_unit_test(cheapest_way_is_chosen),
         cmocka_unit_test(some_messages_leave_no_choice),
         cmocka_unit_test(rivals_begin_with_native),
+        cmocka_unit_test(own_blocks_are_tried_alone),
         cmocka_unit_test(blocks_of_collectives),
     };
 
