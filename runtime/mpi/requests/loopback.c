@@ -239,8 +239,8 @@ void pw_loopback_end(pw_loopback_receive *r, bool well)
         c->evidence = NULL;
         c->proven = true;
     } else if (c) {
-        r->channel = c; /* clear unlinks it */
         lose(c->comm);
+        clear(c); /* which lose does unless all are lost already; the receive must not stay there */
     }
     pthread_mutex_unlock(&table.lock);
     if (well && r->move && !r->move->withdrawn)

@@ -612,6 +612,45 @@ static void check_split(void)
     comm = before;
 }
 
+/* So many communicators are lost that all are, while receives are open on another one. It is freed when sends have the
+ * memory of those. */
+static void check_all_lost(void)
+{
+    enum { LOST = 65 };
+    MPI_Comm before = comm, lost[LOST];
+    MPI_Request receives[SLOTS], sends[SLOTS], any;
+    int number;
+
+    MPI_Comm_dup(before, &comm);
+    run(one_tag, SLOTS, true, "one tag, before all are lost");
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Irecv(in[i].at, 1, pairs, self, TAG, comm, &receives[i]);
+    for (int i = 0; i < LOST; i++) {
+        MPI_Comm_dup(before, &lost[i]);
+        MPI_Irecv(&number, 1, MPI_INT, MPI_ANY_SOURCE, TAG, lost[i], &any);
+        MPI_Send(&i, 1, MPI_INT, self, TAG, lost[i]);
+        MPI_Wait(&any, MPI_STATUS_IGNORE);
+    }
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Send(out[i].at, 1, every_second, self, TAG, comm);
+    for (int i = SLOTS; i-- > 0;)
+        MPI_Wait(&receives[i], MPI_STATUS_IGNORE);
+    fill();
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Isend(out[i].at, 1, every_second, self, TAG, before, &sends[i]);
+    MPI_Comm_free(&comm);
+    comm = before;
+    for (int i = 0; i < SLOTS; i++) {
+        MPI_Recv(in[i].at, 1, pairs, self, TAG, comm, MPI_STATUS_IGNORE);
+        expect(i, i, N);
+    }
+    for (int i = 0; i < SLOTS; i++)
+        MPI_Wait(&sends[i], MPI_STATUS_IGNORE);
+    look("when all communicators are lost");
+    for (int i = 0; i < LOST; i++)
+        MPI_Comm_free(&lost[i]);
+}
+
 /* ---- from before the GPU ----------------------------------------------------------------------------------------- */
 
 /* A persistent operation in host memory from before the GPU was in use, on a communicator of its own. */
@@ -868,6 +907,7 @@ int main(int argc, char **argv)
     check_left(check_unstarted);
     check_left(check_sent_again);
     check_left(check_bad_tag);
+    check_all_lost();
     MPI_Type_free(&every_second);
     MPI_Type_free(&pairs);
     MPI_Comm_free(&comm);
