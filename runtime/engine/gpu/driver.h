@@ -64,7 +64,7 @@ enum { PW_CU_HOST_PORTABLE = 1, PW_CU_HOST_MAPPED = 2 };
 /* PW_CU_REGISTER_READ is for memory that this process may only read. */
 enum { PW_CU_REGISTER_PORTABLE = 1, PW_CU_REGISTER_MAPPED = 2, PW_CU_REGISTER_READ = 8 };
 enum { PW_CU_IPC_PEER_ACCESS = 1, PW_CU_P2P_ATOMICS = 3 };
-enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1 };
+enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1, PW_CU_EVENT_UNTIMED = 2 };
 
 /* X(field, symbol, arguments); handles are opaque pointers. */
 #define PW_CU_CALLS(X)                                                                                          \
@@ -89,6 +89,10 @@ enum { PW_CU_STREAM_DEFAULT = 0, PW_CU_STREAM_NON_BLOCKING = 1 };
     X(stream_destroy, "cuStreamDestroy_v2", (void *))                                                           \
     X(stream_wait, "cuStreamSynchronize", (void *))                                                             \
     X(stream_query, "cuStreamQuery", (void *))                                                                  \
+    X(event_create, "cuEventCreate", (void **, unsigned))                                                       \
+    X(event_destroy, "cuEventDestroy_v2", (void *))                                                             \
+    X(event_wait, "cuEventSynchronize", (void *))                                                               \
+    X(event_record, "cuEventRecord", (void *, void *))                                                          \
     X(module_load, "cuModuleLoadData", (void **, const void *))                                                 \
     X(module_unload, "cuModuleUnload", (void *))                                                                \
     X(module_function, "cuModuleGetFunction", (void **, void *, const char *))                                  \

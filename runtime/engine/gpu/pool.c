@@ -178,6 +178,8 @@ static void free_flag(pw_gpu_lane *lane)
 static void lane_destroy(pw_gpu_lane *lane, bool driver)
 {
     pw_gpu_graphs_free(lane, driver);
+    if (driver && lane->event)
+        pw_cu.event_destroy(lane->event);
     if (driver && lane->side)
         pw_cu.stream_destroy(lane->side);
     if (driver && lane->stream)
@@ -261,6 +263,8 @@ static pw_status lane_create(pw_gpu *gpu, pw_gpu_lane **out)
     status = pw_cu_check(pw_cu.stream_create(&lane->stream, PW_CU_STREAM_DEFAULT), "cuStreamCreate");
     if (status == PW_OK)
         status = pw_cu_check(pw_cu.stream_create(&lane->side, PW_CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.event_create(&lane->event, PW_CU_EVENT_UNTIMED), "cuEventCreate");
     if (status != PW_OK) {
         lane_destroy(lane, true);
         return status;

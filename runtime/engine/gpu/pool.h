@@ -60,6 +60,7 @@ typedef struct pw_gpu_lane {
     pw_gpu *gpu;
     int place;              /* in the pool, where it lay last; at first 0 */
     void *stream, *side;    /* `side` is a second stream, for copies that do not wait for the work in `stream` */
+    void *event;            /* recorded in `stream` by a wait for the default stream, which `stream` follows */
     int signal;             /* of this process (signal.c), which the flag is; -1: it is none */
     _Atomic uint64_t *flag; /* pinned; NULL: there was no memory for it, and pw_gpu_lane_end waits for the stream */
     pw_cu_ptr flag_device, ends;               /* `ends`: a pw_gpu_ends */

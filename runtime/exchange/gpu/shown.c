@@ -59,6 +59,23 @@ void pw_gpu_show_together(bool on)
     pw_lazy_together(on);
 }
 
+/* Waits for the default stream by an event in an idle lane. cuStreamSynchronize(NULL), for want of a lane, also waits
+ * for all streams that are ordered with the default stream: for moves in other lanes, and for what the program computes
+ * meanwhile. cuStreamSynchronize of the lane would not wait, since it overlooks an event without other work. */
+static pw_status wait_in_lane(pw_gpu *gpu)
+{
+    pw_gpu_lane *lane = pw_gpu_lane_take_kept(gpu);
+    pw_status status;
+
+    if (!lane)
+        return pw_cu_check(pw_cu.stream_wait(NULL), "cuStreamSynchronize");
+    status = pw_cu_check(pw_cu.event_record(lane->event, lane->stream), "cuEventRecord");
+    if (status == PW_OK)
+        status = pw_cu_check(pw_cu.event_wait(lane->event), "cuEventSynchronize");
+    pw_gpu_lane_give(lane);
+    return status;
+}
+
 /* Waits for what the program has put into the legacy default stream of the context. */
 static pw_status wait_for_program(pw_gpu *gpu)
 {
@@ -68,8 +85,8 @@ static pw_status wait_for_program(pw_gpu *gpu)
     if (waited_for == gpu)
         return PW_OK;
     status = pw_gpu_enter(gpu, &scope);
-    if (status == PW_OK)
-        status = pw_cu_check(pw_cu.stream_wait(NULL), "cuStreamSynchronize");
+    if (status == PW_OK && pw_cu.stream_query(NULL) != PW_CU_OK)
+        status = wait_in_lane(gpu);
     if (status == PW_OK && together)
         waited_for = gpu;
     return pw_gpu_judge(gpu, status);

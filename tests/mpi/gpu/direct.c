@@ -14,6 +14,10 @@
 #include "tests/mpi/gpu/memory.h"
 #include "tests/mpi/support/harness.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
 enum { SKIPPED = 77, TAG = 3, PROVING = 3, FLIGHT = 6, BYTES = 192 << 10, SPAN = 3 * BYTES, TYPES = 5 };
 
 static int rank;
@@ -303,11 +307,11 @@ static void started_together(void)
             else
                 fill(&s[i], 9);
         }
-        waits = counted ? gpu_calls("cuStreamSynchronize") : 0;
+        waits = counted ? gpu_calls("cuStreamQuery") : 0;
         MPI_Startall(FLIGHT, requests);
         if (counted && rank == 0)
-            CHECK(gpu_calls("cuStreamSynchronize") == waits + 1, "%d sends started together have waited %ld times",
-                  FLIGHT, gpu_calls("cuStreamSynchronize") - waits);
+            CHECK(gpu_calls("cuStreamQuery") == waits + 1, "%d sends started together have asked %ld times", FLIGHT,
+                  gpu_calls("cuStreamQuery") - waits);
         MPI_Waitall(FLIGHT, requests, statuses);
         for (int i = 0; i < FLIGHT; i++) {
             if (rank == 0)
@@ -523,6 +527,70 @@ static void being_filled(void)
     free_side(&s);
 }
 
+/* A stream that waits until a word in pinned memory is set, by `release` or after some seconds. */
+typedef struct held {
+    gpu_memory word;
+    void *stream;
+    pthread_t watchdog;
+    atomic_bool is_released;
+    bool expired;
+} held;
+
+static void *expire(void *arg)
+{
+    enum { PERIODS = 1000, PERIOD_US = 10000 };
+    held *h = arg;
+
+    for (int i = 0; i < PERIODS && !atomic_load(&h->is_released); i++)
+        usleep(PERIOD_US);
+    h->expired = !atomic_load(&h->is_released);
+    atomic_store((_Atomic uint32_t *)(void *)h->word.at, 1);
+    return NULL;
+}
+
+static void hold(held *h)
+{
+    int (*create)(void **, unsigned) = (int (*)(void **, unsigned))gpu_symbol("cuStreamCreate");
+    int (*wait)(void *, uint64_t, uint32_t, unsigned) =
+        (int (*)(void *, uint64_t, uint32_t, unsigned))gpu_symbol("cuStreamWaitValue32_v2");
+
+    *h = (held){.word = gpu_memory_make(GPU_PINNED, sizeof(uint32_t))};
+    atomic_init((_Atomic uint32_t *)(void *)h->word.at, 0);
+    CHECK(create(&h->stream, 0) == 0 && wait(h->stream, (uintptr_t)h->word.at, 1, 0) == 0, "a stream that waits");
+    pthread_create(&h->watchdog, NULL, expire, h);
+}
+
+/* Returns false if the stream has waited too long. */
+static bool release(held *h)
+{
+    int (*destroy)(void *) = (int (*)(void *))gpu_symbol("cuStreamDestroy_v2");
+
+    atomic_store(&h->is_released, true);
+    pthread_join(h->watchdog, NULL);
+    destroy(h->stream);
+    gpu_memory_free(&h->word);
+    return !h->expired;
+}
+
+/* Messages wait for the program's default stream, but not for what it computes meanwhile in a stream of its own. */
+static void beside_a_computation(void)
+{
+    side s = make_side(1);
+    MPI_Comm comm = proven(&s, "beside a computation");
+    held h;
+
+    if (rank == 0) {
+        put(&s, 63);
+        hold(&h);
+        MPI_Send(s.gpu.at, s.count, s.type, 1, TAG, comm);
+        CHECK(release(&h), "a send has waited for a stream that is not the default one");
+    } else {
+        receive_one(&s, 63, comm, "beside a computation");
+    }
+    MPI_Comm_free(&comm);
+    free_side(&s);
+}
+
 /* A message of bytes that ends within an object of the receiver, and one that is too long for it. */
 static void of_other_lengths(void)
 {
@@ -649,6 +717,7 @@ static void run(void)
         of_another_gpu();
     unopened();
     being_filled();
+    beside_a_computation();
     of_other_lengths();
     into_host_memory(0);
     into_host_memory(2); /* receives of such blocks are staged by the defaults for any CPU */

@@ -5,6 +5,7 @@
 #include "runtime/engine/gpu/driver.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +18,7 @@ enum {
     DEPTH = 16,
     GATE_SECONDS = 2,
     DELAY_NS = 3000,
+    WORD_NS = 1000000, /* between two looks at a word in memory */
     DEFAULT_DELAY_NS = 20000000
 };
 
@@ -218,7 +220,7 @@ typedef struct event {
     long recorded, done; /* how often it was recorded, and done */
 } event;
 
-typedef enum what { COPY, ROWS, FILL, LAUNCH, RECORD, WAIT } what;
+typedef enum what { COPY, ROWS, FILL, LAUNCH, RECORD, WAIT, WAIT_VALUE } what;
 
 typedef struct op {
     what what;
@@ -229,6 +231,7 @@ typedef struct op {
     const fake_function *function;
     uint64_t *params;
     event *event;
+    const _Atomic uint32_t *word; /* which is to reach `value` */
     long number;
     long after; /* works of the default stream that must be done before */
     struct op *next;
@@ -278,7 +281,24 @@ static bool is_ready(const stream *s)
 {
     return s->used && s->first && !s->busy &&
            (s->first->after == 0 || s->first->after <= default_of(s->context)->done) &&
-           (s->first->what != WAIT || s->first->event->done >= s->first->number);
+           (s->first->what != WAIT || s->first->event->done >= s->first->number) &&
+           (s->first->what != WAIT_VALUE || atomic_load(s->first->word) >= (uint32_t)s->first->value);
+}
+
+/* Waits until something changes. Nobody says when a word in memory does. */
+static void wait_for_change(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (until.tv_nsec += WORD_NS) / 1000000000;
+    until.tv_nsec %= 1000000000;
+    for (int i = 0; i < STREAMS; i++)
+        if (streams.list[i].first && streams.list[i].first->what == WAIT_VALUE) {
+            pthread_cond_timedwait(&streams.changed, &streams.lock, &until);
+            return;
+        }
+    pthread_cond_wait(&streams.changed, &streams.lock);
 }
 
 /* While launches are being gathered, waits until they have come, or until they are overdue. */
@@ -361,7 +381,8 @@ static int carry_out(const stream *s, op *o)
     case FILL: memset(fake_reach(NULL, o->to, o->bytes, true), o->value, o->bytes); return FAKE_OK;
     case LAUNCH: return fake_run(s->context, o->function, o->params);
     case RECORD:
-    case WAIT: break;
+    case WAIT:
+    case WAIT_VALUE: break;
     }
     return FAKE_OK;
 }
@@ -376,7 +397,7 @@ static void *work(void *arg)
 
         if (!s) {
             streams.gate.open = false;
-            pthread_cond_wait(&streams.changed, &streams.lock);
+            wait_for_change();
             continue;
         }
         wait_for_gate();
@@ -457,14 +478,33 @@ int cuStreamCreate(void **out, unsigned flags)
     return i < STREAMS ? FAKE_OK : FAKE_NO_MEMORY;
 }
 
-/* The default stream's work is in order with that of every stream of its context. */
+/* Whether the default stream is in order with work that is not done. */
+static bool is_before_default(const stream *s, const fake_context_t *context)
+{
+    return s->context == context && s->first && !s->is_beside;
+}
+
+static int query_context(const fake_context_t *context)
+{
+    bool is_done = true;
+
+    if (!context)
+        return FAKE_NO_CONTEXT;
+    pthread_mutex_lock(&streams.lock);
+    for (int i = 0; i < STREAMS; i++)
+        is_done = is_done && !is_before_default(&streams.list[i], context);
+    pthread_mutex_unlock(&streams.lock);
+    return context->error ? context->error : is_done ? FAKE_OK : FAKE_NOT_READY;
+}
+
+/* The default stream's work is in order with that of the streams of its context. */
 static int wait_for_context(const fake_context_t *context)
 {
     if (!context)
         return FAKE_NO_CONTEXT;
     pthread_mutex_lock(&streams.lock);
     for (int i = 0; i < STREAMS; i++)
-        while (streams.list[i].context == context && streams.list[i].first)
+        while (is_before_default(&streams.list[i], context))
             pthread_cond_wait(&streams.changed, &streams.lock);
     pthread_mutex_unlock(&streams.lock);
     return context->error;
@@ -474,6 +514,15 @@ static int wait_for_context(const fake_context_t *context)
 static bool is_default_stream(const void *handle)
 {
     return (uintptr_t)handle <= 2;
+}
+
+/* As the driver does (580, an H200), this overlooks events that wait for nothing but the default stream. */
+static bool has_work(const stream *s)
+{
+    for (const op *o = s->first; o; o = o->next)
+        if (o->what != RECORD)
+            return true;
+    return false;
 }
 
 int cuStreamSynchronize(void *handle);
@@ -486,7 +535,7 @@ int cuStreamSynchronize(void *handle)
     if (is_default_stream(handle))
         return wait_for_context(fake_current());
     pthread_mutex_lock(&streams.lock);
-    while (s->first)
+    while (has_work(s))
         pthread_cond_wait(&streams.changed, &streams.lock);
     error = s->context->error;
     pthread_mutex_unlock(&streams.lock);
@@ -496,9 +545,15 @@ int cuStreamSynchronize(void *handle)
 int cuStreamDestroy_v2(void *handle);
 int cuStreamDestroy_v2(void *handle)
 {
-    int error = cuStreamSynchronize(handle);
+    stream *s = handle;
+    int error;
 
-    ((stream *)handle)->used = false;
+    pthread_mutex_lock(&streams.lock);
+    while (s->first)
+        pthread_cond_wait(&streams.changed, &streams.lock);
+    error = s->context->error;
+    s->used = false;
+    pthread_mutex_unlock(&streams.lock);
     return error;
 }
 
@@ -510,7 +565,7 @@ int cuStreamQuery(void *handle)
 
     FAKE_ENTER();
     if (!s)
-        return fake_current() ? fake_current()->error : FAKE_NO_CONTEXT;
+        return query_context(fake_current());
     pthread_mutex_lock(&streams.lock);
     result = s->context->error ? s->context->error : s->first ? FAKE_NOT_READY : FAKE_OK;
     pthread_mutex_unlock(&streams.lock);
@@ -533,6 +588,19 @@ int cuEventDestroy_v2(void *e)
     return FAKE_OK;
 }
 
+int cuEventSynchronize(void *e);
+int cuEventSynchronize(void *e)
+{
+    const event *awaited = e;
+
+    FAKE_ENTER();
+    pthread_mutex_lock(&streams.lock);
+    while (awaited->done < awaited->recorded)
+        pthread_cond_wait(&streams.changed, &streams.lock);
+    pthread_mutex_unlock(&streams.lock);
+    return fake_current() ? fake_current()->error : FAKE_NO_CONTEXT;
+}
+
 int cuEventRecord(void *e, void *s);
 int cuEventRecord(void *e, void *s)
 {
@@ -546,6 +614,15 @@ int cuStreamWaitEvent(void *s, void *e, unsigned flags)
     (void)flags;
     FAKE_ENTER();
     return put(s, &(op){.what = WAIT, .event = e});
+}
+
+int cuStreamWaitValue32_v2(void *s, uint64_t address, uint32_t value, unsigned flags);
+int cuStreamWaitValue32_v2(void *s, uint64_t address, uint32_t value, unsigned flags)
+{
+    void *word = fake_reach(NULL, address, sizeof value, true);
+
+    FAKE_ENTER();
+    return word && flags == 0 ? put(s, &(op){.what = WAIT_VALUE, .word = word, .value = (int)value}) : FAKE_INVALID;
 }
 
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *s);
