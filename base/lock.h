@@ -18,7 +18,7 @@ static inline void pw_lock_give(pthread_mutex_t **held)
 }
 
 /* Holds a mutex from here to the end of the block. Stands among the declarations of the block, of which those behind it
- * are initialised under the lock. */
+ * are initialised under the lock, or behind what is done without the lock. */
 #define PW_HOLD(lock) __attribute__((cleanup(pw_lock_give), unused)) pthread_mutex_t *held_lock = pw_lock_take(lock)
 
 #endif

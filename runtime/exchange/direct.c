@@ -168,7 +168,7 @@ int pw_direct_take(uint64_t key, const pw_layout *layout, int64_t bytes)
 
     if (bytes > PW_SEGMENT_STAND_IN_BYTES || !pw_direct_is_possible() || (layout && !pw_board_put(layout, &text)))
         return -1;
-    pthread_mutex_lock(&direct.lock);
+    PW_HOLD(&direct.lock);
     c = channel_of(key);
     if (may(c, bytes)) {
         if (direct.nfree == 0)
@@ -180,7 +180,6 @@ int pw_direct_take(uint64_t key, const pw_layout *layout, int64_t bytes)
         direct.many[number].channel = key;
         direct.many[number].proven = is_proven(c, bytes);
     }
-    pthread_mutex_unlock(&direct.lock);
     return number;
 }
 
@@ -281,7 +280,6 @@ bool pw_direct_again(int number, int64_t bytes)
 void pw_direct_give(int number)
 {
     pw_direct_end(number);
-    pthread_mutex_lock(&direct.lock);
+    PW_HOLD(&direct.lock);
     direct.free[direct.nfree++] = number;
-    pthread_mutex_unlock(&direct.lock);
 }

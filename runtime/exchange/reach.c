@@ -173,9 +173,8 @@ void pw_reach_give(pw_reached *reached)
 {
     if (!reached)
         return;
-    pthread_mutex_lock(&reach.lock);
+    PW_HOLD(&reach.lock);
     reached->lru.users -= reached->lru.users > 0;
-    pthread_mutex_unlock(&reach.lock);
 }
 
 bool pw_reach_may(const pw_reach *row, const void *owner)

@@ -205,14 +205,13 @@ void pw_segment_open(void)
 
     if (!pw_env_bool(PW_ENV_SHARED) || pw_env_bool(PW_ENV_DISABLE))
         return;
-    pthread_mutex_lock(&segment.lock);
+    PW_HOLD(&segment.lock);
     if (!header() && !segment.refused)
         create();
     if (header()) {
         enter(header());
         atomic_store_explicit(&pw_shared_source, &source, memory_order_release);
     }
-    pthread_mutex_unlock(&segment.lock);
 }
 
 /* Runs also when a process ends without MPI_Finalize. */
@@ -371,9 +370,8 @@ static void put_free(piece *p, char *block)
         pw_lazy_clear(block);
     else
         madvise(block, (size_t)1 << p->shift, MADV_REMOVE);
-    pthread_mutex_lock(&segment.lock);
+    PW_HOLD(&segment.lock);
     p->free[p->nfree++] = number_of(p, block);
-    pthread_mutex_unlock(&segment.lock);
 }
 
 static char *take(uint32_t shift, bool lazy)

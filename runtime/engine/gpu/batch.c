@@ -128,9 +128,8 @@ static batch *open_batch(const pw_gpu_order *o)
     b->begun = PW_OK;
     atomic_store_explicit(&b->left, 1, memory_order_relaxed);
     atomic_store_explicit(&b->over, UNKNOWN, memory_order_relaxed);
-    pthread_mutex_lock(&b->lock);
+    PW_HOLD(&b->lock);
     b->open = true;
-    pthread_mutex_unlock(&b->lock);
     return b;
 }
 

@@ -170,11 +170,10 @@ static pw_status find_all(pw_gpu *gpu, const pw_kernel *kernel, pw_gpu_module *m
         pw_kernel_symbols(kernel->code_key, names[0], names[1]);
         return find_functions(m->module, names[0], names[1], PW_GPU_BIG_SUFFIX, m->functions);
     }
-    pthread_mutex_lock(&codes.lock); /* each call rewrites the jobs */
+    PW_HOLD(&codes.lock); /* each call rewrites the jobs */
     for (const pw_compile_job *j = pw_gpu_tier0_jobs(gpu->code->tier0, &target, PW_EMIT_SHARED); j && status == PW_OK;
          j = j->next)
         status = find_functions(m->module, j->pack_name, j->unpack_name, PW_GPU_BIG_SUFFIX, &m->functions[i++]);
-    pthread_mutex_unlock(&codes.lock);
     return status;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "runtime/engine/gpu/layout.h"
 
+#include "base/lock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,13 +140,12 @@ pw_gpu_bound *pw_gpu_layout_bind(pw_gpu_layout *layout, pw_gpu *gpu)
 
     if (b)
         return b;
-    pthread_mutex_lock(&layout->lock);
+    PW_HOLD(&layout->lock);
     b = find(layout, gpu);
     if (!b && (b = bound_create(layout, gpu)) != NULL) {
         b->next = atomic_load_explicit(&layout->bound, memory_order_relaxed);
         atomic_store_explicit(&layout->bound, b, memory_order_release);
     }
-    pthread_mutex_unlock(&layout->lock);
     return b;
 }
 

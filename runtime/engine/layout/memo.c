@@ -210,8 +210,7 @@ void pw_layout_unref(pw_layout *layout)
                                                   memory_order_relaxed))
             return;
     engine = layout->engine;
-    pthread_mutex_lock(&engine->lock);
+    PW_HOLD(&engine->lock);
     if (atomic_fetch_sub_explicit(&layout->refs, 1, memory_order_acq_rel) == 1)
         park(engine, (pw_layout_entry *)layout);
-    pthread_mutex_unlock(&engine->lock);
 }

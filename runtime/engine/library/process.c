@@ -9,6 +9,7 @@
 #include "runtime/engine/library/internal.h"
 
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "jit-cache/exit_guard.h"
 
@@ -112,12 +113,11 @@ packwright_status packwright_configure(const packwright_options *options)
     status = check_options(&o);
     if (status)
         return status;
-    pthread_mutex_lock(&process.lock);
+    PW_HOLD(&process.lock);
     if (process.engine)
         status = pw_library_fail(PACKWRIGHT_ERR_INVALID, "a type has been moved: options are for before that");
     else if (!apply(&o))
         status = pw_library_no_memory();
-    pthread_mutex_unlock(&process.lock);
     errno = saved;
     return status;
 }
@@ -148,7 +148,7 @@ pw_layout_engine *pw_library_engine(void)
 
     if (engine)
         return engine;
-    pthread_mutex_lock(&process.lock);
+    PW_HOLD(&process.lock);
     engine = process.engine;
     if (!engine)
         engine = create();
@@ -156,6 +156,5 @@ pw_layout_engine *pw_library_engine(void)
         pthread_atfork(before_fork, after_fork, after_fork);
         atomic_store_explicit(&process.engine, engine, memory_order_release);
     }
-    pthread_mutex_unlock(&process.lock);
     return engine;
 }

@@ -5,6 +5,7 @@
  */
 #include "runtime/exchange/gpu/exported.h"
 
+#include "base/lock.h"
 #include "runtime/engine/gpu/memory.h"
 
 #include <string.h>
@@ -98,9 +99,8 @@ static answer find(const pw_gpu *gpu, pw_cu_ptr address)
     if (a.memory.number == number)
         return a;
     a = ask(gpu, address, number);
-    pthread_mutex_lock(&table.lock);
+    PW_HOLD(&table.lock);
     *kept = a;
-    pthread_mutex_unlock(&table.lock);
     return a;
 }
 
@@ -118,10 +118,9 @@ pw_status pw_gpu_export(const pw_gpu *gpu, pw_cu_ptr address, pw_segment_exporte
     pthread_mutex_unlock(&table.lock);
     if (!known) {
         a = find(gpu, address);
-        pthread_mutex_lock(&table.lock);
+        PW_HOLD(&table.lock);
         table.held = pw_memory_held(at) == held ? held : 0;
         table.last = a;
-        pthread_mutex_unlock(&table.lock);
     }
     *out = a.memory;
     return a.status;

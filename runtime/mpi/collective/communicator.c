@@ -97,10 +97,9 @@ void pw_communicator_let_go(MPI_Comm comm)
 {
     if (!pw_handle_table_find(&pw_communicators, pw_communicator_key(comm)))
         return;
-    pthread_mutex_lock(&communicators.learning);
+    PW_HOLD(&communicators.learning);
     if (communicators.keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_delete_attr(comm, communicators.keyval);
-    pthread_mutex_unlock(&communicators.learning);
 }
 
 void pw_communicator_leave(void)

@@ -300,11 +300,10 @@ void pw_mapped_enter(MPI_Win win, MPI_Comm comm, bool shared)
 void pw_rma_leave(void)
 {
     pw_past_leave();
-    pthread_mutex_lock(&windows.lock);
+    PW_HOLD(&windows.lock);
     if (windows.keyval != MPI_KEYVAL_INVALID)
         PMPI_Win_free_keyval(&windows.keyval);
     windows.keyval = MPI_KEYVAL_INVALID;
-    pthread_mutex_unlock(&windows.lock);
 }
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */

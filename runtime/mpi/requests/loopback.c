@@ -61,15 +61,12 @@ static _Thread_local struct {
 static int rank_in(MPI_Comm comm)
 {
     int between = 0, rank = -1;
-    bool lost;
 
     if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between ||
         PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS)
         return -1;
-    pthread_mutex_lock(&table.lock);
-    lost = is_lost(comm);
-    pthread_mutex_unlock(&table.lock);
-    return lost ? -1 : rank;
+    PW_HOLD(&table.lock);
+    return is_lost(comm) ? -1 : rank;
 }
 
 bool pw_loopback_is_self(MPI_Comm comm, int peer)

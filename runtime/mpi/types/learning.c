@@ -226,10 +226,9 @@ void pw_learning_learn_seen(pw_glance *g)
 {
     if (pw_registry_learned(g->type))
         return;
-    pthread_mutex_lock(&learning.lock);
+    PW_HOLD(&learning.lock);
     if (!pw_registry_learned(g->type) && open_learning())
         register_type(g);
-    pthread_mutex_unlock(&learning.lock);
 }
 
 void pw_learning_learn(MPI_Datatype type)
@@ -250,11 +249,10 @@ void pw_registry_let_go(MPI_Datatype type)
 
     if (!pw_registry_learned(type))
         return;
-    pthread_mutex_lock(&learning.lock);
+    PW_HOLD(&learning.lock);
     if (learning.keyval != MPI_KEYVAL_INVALID && PMPI_Type_get_attr(type, learning.keyval, &b, &found) == MPI_SUCCESS &&
         found)
         PMPI_Type_delete_attr(type, learning.keyval);
-    pthread_mutex_unlock(&learning.lock);
 }
 
 pw_entry *pw_learning_predefined(MPI_Datatype type)
@@ -280,12 +278,11 @@ void pw_registry_close(void)
 {
     if (!pw_registry_is_started())
         return;
-    pthread_mutex_lock(&learning.lock);
+    PW_HOLD(&learning.lock);
     pw_epoch_end();
     pw_handle_table_clear(&pw_registry_types);
     pw_entries_clear();
     learning.keyval = MPI_KEYVAL_INVALID; /* the keyval belonged to one life of MPI only */
     pw_layout_engine_destroy(learning.engine);
     learning.engine = NULL;
-    pthread_mutex_unlock(&learning.lock);
 }

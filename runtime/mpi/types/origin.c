@@ -44,9 +44,8 @@ void pw_origin_note(MPI_Datatype type, const void *caller)
 
     if (key == MPI_KEYVAL_INVALID || PMPI_Type_set_attr(type, key, (void *)caller) != MPI_SUCCESS)
         return;
-    pthread_mutex_lock(&lock);
+    PW_HOLD(&lock);
     pw_handle_table_insert(&origins, pw_type_key(type), (void *)caller);
-    pthread_mutex_unlock(&lock);
 }
 
 void pw_origin_forget(MPI_Datatype type)
