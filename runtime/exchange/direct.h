@@ -2,10 +2,9 @@
  * Messages that the receiver takes from the sender's own memory, the sender's side. MPI gets a stand-in, a block of
  * lazy memory of the segment (lazy.h). Its offer says where the message lies, how many objects it has, and which layout
  * of the board. The receiver's MPI asks for the bytes of the stand-in by process_vm_readv, and its Packwright moves
- * them from the memory of the offer (stand_in.h). The memory is the host's or a GPU's
- * (runtime/exchange/gpu/shown.h). Whoever else reads the stand-in gets the message packed, as far as lazy memory
- * serves. MPI reports the send as complete when the receiver has said that its read is
- * over, so the program does not write to its buffer before.
+ * them from the memory of the offer (stand_in.h). The memory is the host's or a GPU's (runtime/exchange/gpu/shown.h).
+ * Whoever else reads the stand-in gets the message packed, as far as lazy memory serves. MPI reports the send as
+ * complete when the receiver has said that its read is over, so the program does not write to its buffer before.
  *
  * A channel is a communicator with a rank in it. Not every receiver reads in this way, and a sender learns it from
  * evidence alone. The first messages of a channel are packed to the stand-in's pages, so whoever reads them gets them;

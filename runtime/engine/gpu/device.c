@@ -1,7 +1,6 @@
 /*
- * The table of GPU contexts. Slots are filled in order under the lock and are never emptied before the end, so
- * readers take no lock. A context is known by its address and the driver's number for it, since an address may come
- * again.
+ * The table of GPU contexts. Slots are filled in order under the lock and are never emptied before the end, so readers
+ * take no lock. A context is known by its address and the driver's number for it, since an address may come again.
  */
 #include "runtime/engine/gpu/device.h"
 

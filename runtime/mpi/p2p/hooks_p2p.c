@@ -1,8 +1,7 @@
 /*
  * Blocking point-to-point calls. A call looks up the type, takes a staging buffer for the user's, and lets the MPI
- * below move the staging buffer.
- * Staging buffers travel as MPI_BYTE: MPI matches the envelope and the length, and the peer's type gives the bytes
- * their meaning (docs/mpi-libraries.md says why not MPI_PACKED).
+ * below move the staging buffer. Staging buffers travel as MPI_BYTE: MPI matches the envelope and the length, and the
+ * peer's type gives the bytes their meaning (docs/mpi-libraries.md says why not MPI_PACKED).
  */
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
