@@ -56,25 +56,21 @@ static const pw_backend *load_backend(const char *name, pw_diag *diag)
 
 static pw_cache *open_cache(int major, int minor, pw_gpu_code *code)
 {
-    pw_layout_config *config = malloc(sizeof *config);
+    pw_layout_config config;
     pw_cache *cache = NULL;
     pw_target target = pw_target_gpu(major, minor);
     char shipped[PATH_MAX];
 
-    if (!config)
-        return NULL;
-    pw_layout_config_from_env(config);
-    code->mode = config->mode;
-    code->hot_bytes = config->hot_bytes;
-    config->cache.backend = "nvrtc";
-    config->cache.target = &target;
-    config->cache.foreign = true;
-    config->cache.shipped = pw_backend_beside("nvrtc", PW_GPU_SHIPPED, shipped) ? shipped : NULL;
-    config->cache.slow_path = "other means (tier 0, or copies of the driver)";
-    config->cache.load_backend = load_backend;
-    if (pw_cache_create(&config->cache, &cache) != PW_OK)
-        cache = NULL;
-    free(config);
+    pw_layout_config_from_env(&config);
+    code->mode = config.mode;
+    code->hot_bytes = config.hot_bytes;
+    config.cache.backend = "nvrtc";
+    config.cache.target = &target;
+    config.cache.foreign = true;
+    config.cache.shipped = pw_backend_beside("nvrtc", PW_GPU_SHIPPED, shipped) ? shipped : NULL;
+    config.cache.slow_path = "other means (tier 0, or copies of the driver)";
+    config.cache.load_backend = load_backend;
+    pw_cache_create(&config.cache, &cache);
     return cache;
 }
 

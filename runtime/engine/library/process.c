@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The singleton. */
@@ -126,19 +125,15 @@ packwright_status packwright_configure(const packwright_options *options)
 
 static pw_layout_engine *create(void)
 {
-    pw_layout_config *config = malloc(sizeof *config);
+    pw_layout_config config;
     pw_layout_engine *engine = NULL;
 
-    if (!config)
-        return NULL;
     if (!pw_env_is_set(PW_ENV_LOG))
         pw_log_silence(true);
-    pw_layout_config_from_env(config);
-    config->counted = config->counted || process.statistics;
-    config->timed = false;
-    if (pw_layout_engine_create(config, &engine) != PW_OK)
-        engine = NULL;
-    free(config);
+    pw_layout_config_from_env(&config);
+    config.counted = config.counted || process.statistics;
+    config.timed = false;
+    pw_layout_engine_create(&config, &engine);
     return engine;
 }
 
