@@ -9,8 +9,6 @@
 #ifndef PW_RUNTIME_CHOICE_FACTS_H
 #define PW_RUNTIME_CHOICE_FACTS_H
 
-#include <stddef.h>
-
 /* Facts about GPUs: of a large one on PCI Express 5, and of two with a fast link, one reading the other's memory. */
 #define PW_FACTS(X)                                                                                   \
     X(message, 400, "ns", "a short contiguous message, one way")                                      \

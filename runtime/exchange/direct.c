@@ -14,8 +14,6 @@
 #include "runtime/exchange/segment.h"
 #include "runtime/exchange/xpmem.h"
 
-#include <string.h>
-
 enum { CHANNELS = 1024 };
 
 /* Two messages must have been taken whole before one has no pages. */

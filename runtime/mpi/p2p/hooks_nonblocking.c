@@ -4,7 +4,6 @@
  */
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/engine/memory/pool.h"
-#include "runtime/exchange/inbound.h"
 #include "runtime/mpi/errors.h"
 #include "runtime/mpi/p2p/p2p.h"
 #include "runtime/mpi/requests/deferred.h"

@@ -13,7 +13,6 @@
 #include "runtime/exchange/segment.h"
 #include "runtime/mpi/strategy/aware.h"
 #include "runtime/mpi/strategy/staging.h"
-#include "runtime/mpi/types/registry.h"
 
 static char *base_of(const pw_gpu_block *block)
 {
