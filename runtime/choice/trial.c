@@ -294,9 +294,9 @@ static int verdict_of(const pw_trial *t, const view *v)
     return known >= 1 && known <= t->n ? known - 1 : PW_TRIAL_USUAL; /* a peer may have written anything */
 }
 
-/* How many times as long as later on a slot may take in the first window, which meets memory that no process has
- * touched, and no kernel. The safe slot needs neither, so it is not tried again for that. What was guessed to be best
- * is tried again in any case: without its kernel a GPU takes a hundred times as long. */
+/* How many times as long as later on a slot may take when it is tried first, with memory that no process has touched
+ * and no kernel. The safe slot needs neither, so it is not tried again for that. What was guessed to be best is tried
+ * again in any case, as is what takes far longer than in the window before: a disturbed window is not to decide. */
 static const float cold = 8;
 
 /* Keeps what the window has found out of each slot. */
@@ -311,9 +311,9 @@ static void conclude(pw_trial *t, const view *v, int found)
             pw_trial_slot *s = &t->slots[i];
             float ratio = time / best;
 
+            if ((s->result > 0 || i != t->safe) && ratio > s->ratio && time > far_behind * s->result)
+                ratio = s->result > 0 || i == t->own ? s->ratio : fmaxf(s->ratio, ratio / cold);
             s->result = time;
-            if (t->windows == 0 && i != t->safe && ratio > s->ratio)
-                ratio = i == t->own ? s->ratio : fmaxf(s->ratio, ratio / cold);
             s->ratio = ratio;
         }
     }

@@ -23,8 +23,8 @@
  * a window ends when one slot is left. Where rounds are so short that a first use of a way would count, the window ends
  * after its first step, and the next one comes late.
  *
- * The first window meets memory that no process has touched, and kernels that are still being compiled. So the second
- * one tries again what may have lost the first one for that.
+ * A slot's first window meets memory that no process has touched, and kernels that are still being compiled; others may
+ * be disturbed. So the next window tries again what may have lost for that, and then believes what it sees.
  *
  * Times are nanoseconds; a clock is never read. What one rank waits for another one in a round the other one does not,
  * so a round takes what its ranks took on average. Times only ever grow by what else the machine does, so of all rounds
