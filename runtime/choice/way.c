@@ -310,10 +310,10 @@ enum {
 };
 
 const pw_way pw_ways[PW_STRATEGY_COUNT] = {
-    [PW_STRATEGY_NATIVE] = {.bars = PW_IF_NOT_TAKEN, .cost = native_cost},
+    [PW_STRATEGY_NATIVE] = {.bars = PW_IF_NOT_TAKEN | PW_IF_FOLLOWED, .cost = native_cost},
     [PW_STRATEGY_PACKED] = {.needs = BY_CPU, .bars = PW_IF_ON_DEVICE, .cost = packed_cost},
     [PW_STRATEGY_CONTIGUOUS] = {.needs = PW_IF_ONE_BLOCK | PW_IF_BETWEEN_TWO | PW_IF_BYTES,
-                                .bars = PW_IF_SENT_DENSE | PW_IF_ON_DEVICE,
+                                .bars = PW_IF_SENT_DENSE,
                                 .cost = contiguous_cost},
     [PW_STRATEGY_JOINED] = {.needs = PW_IF_TO_ONESELF, .cost = joined_cost},
     [PW_STRATEGY_PIPELINE] = {.needs = PW_IF_IN_PIECES | PW_IF_LAYOUT | PW_IF_BETWEEN_TWO | PW_IF_ONE_WAY,

@@ -41,7 +41,10 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
         pw_message_leave(&m);
         return false;
     }
-    return pw_message_describe(&m) && pw_staging_open(s, &m);
+    if (!pw_message_describe(&m))
+        return false;
+    m.is_followed = pw_loopback_is(comm, peer); /* perhaps only since this message showed that the driver is in use */
+    return pw_staging_open(s, &m);
 }
 
 /* Follows a message to this process (loopback.h). Not NULL: its move has begun, and MPI must get an empty message. */

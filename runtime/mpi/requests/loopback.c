@@ -159,14 +159,11 @@ static bool is_idle(const channel *c)
 /* Open MPI tells the largest tag for MPI_COMM_WORLD and its duplicates alone. */
 static bool is_tag(MPI_Comm comm, int tag)
 {
-    enum { LEAST_TAG_UB = 32767 }; /* which every MPI has */
     int initialized = 0, found = 0, *most;
 
-    if (tag <= LEAST_TAG_UB)
-        return tag >= 0;
     PMPI_Initialized(&initialized); /* a program of sessions alone has no MPI_COMM_WORLD */
     return PMPI_Comm_get_attr(initialized ? MPI_COMM_WORLD : comm, MPI_TAG_UB, &most, &found) == MPI_SUCCESS && found &&
-           tag <= *most;
+           tag >= 0 && tag <= *most;
 }
 
 /* Returns whether a message to oneself waits for its receive: it was sent before calls were followed. The lock is let

@@ -70,12 +70,14 @@ static unsigned in_host_memory(const pw_message *m, bool is_countable)
            when(pw_pipeline_serves(m), PW_IF_IN_PIECES);
 }
 
-/* Messages longer than PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; no other MPI could carry them. */
+/* Messages longer than PACKWRIGHT_STAGING are left to an MPI that takes GPU memory; no other MPI could carry them. Such
+ * an MPI gets a dense message that is followed as it lies. */
 static unsigned in_gpu_memory(const pw_message *m, bool is_countable)
 {
-    bool is_taken = pw_gpu_mpi_is_aware();
+    bool is_taken = pw_gpu_mpi_is_aware(), is_dense = !m->entry->layout || pw_message_is_one_block(m);
 
-    return PW_IF_ON_DEVICE | when(!is_taken, PW_IF_NOT_TAKEN) | when(is_countable, PW_IF_BYTES) |
+    return when(m->is_followed, is_taken && is_dense ? PW_IF_FOLLOWED | PW_IF_ONE_BLOCK : PW_IF_FOLLOWED) |
+           PW_IF_ON_DEVICE | when(!is_taken, PW_IF_NOT_TAKEN) | when(is_countable, PW_IF_BYTES) |
            when(!is_taken || m->buffer.bytes <= pw_env_size(PW_ENV_STAGING), PW_IF_SHORT);
 }
 

@@ -141,7 +141,7 @@ enum { PLACES = 1 << 16, REACHED = PLACES, ONESELF = 2 * PLACES, VARIANT = 4 * P
 /* Stands for the memory of a message. */
 static int32_t place_of(const pw_message *m)
 {
-    return pw_buffer_is_on_device(&m->buffer) ? 1 + m->buffer.place.device : 0;
+    return pw_buffer_is_on_device(&m->buffer) ? 1 + m->buffer.place.device + (m->is_followed ? ONESELF : 0) : 0;
 }
 
 /* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. What one

@@ -36,6 +36,7 @@ typedef struct pw_message {
     uint16_t variant; /* tells messages of one kind apart that MPIs treat differently: any number below 1 << 13 */
     bool once;        /* its staging may be for one message, and MPI does not copy it in the call */
     bool is_ignored;  /* MPI gets it as it is, whatever way is chosen */
+    bool is_followed; /* from this process to itself, which follows it (runtime/mpi/requests/loopback.h) */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
                                     (pw_net_transports); NULL: any other message */
     const struct pw_message *to; /* a message to oneself: the buffer that receives it; NULL: any other message */
