@@ -61,7 +61,7 @@ pw_cost_shape pw_cost_shape_of(int64_t bytes, int64_t blocks, int64_t extent);
     X(BETWEEN_TWO, "a call between two processes sends or receives it")            \
     X(ONE_WAY, "the call does not both read and write it")                         \
     X(TO_ONESELF, "this process sends it to itself, and both buffers are known")   \
-    X(FOLLOWED, "it need not cross the MPI, which must not know its buffer alone") \
+    X(FOLLOWED, "this process sends it to itself, by calls that are followed")     \
     X(ONE_BLOCK, "all of it is one contiguous block, in typemap order")            \
     X(SENT_DENSE, "it is one block, and the MPI sends it as such")                 \
     X(NOT_TAKEN, "it lies in memory that the MPI does not take")                   \
