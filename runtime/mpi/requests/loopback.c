@@ -227,7 +227,7 @@ void pw_loopback_end(pw_loopback_receive *r, bool well)
         c->proven = true;
     } else if (c) {
         lose(c->comm);
-        clear(c); /* which lose does unless all are lost already; the receive must not stay there */
+        clear(c); /* which lose does unless the communicator is lost already; the receive must not stay there */
     }
     pthread_mutex_unlock(&table.lock);
     if (well && r->move && !r->move->withdrawn)

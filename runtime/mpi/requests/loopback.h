@@ -15,7 +15,7 @@
  * was sent, no receive from before was open, and later ones may be moved.
  *
  * A message is moved only if its receive is open: an empty message never waits for a receive that does not know of it.
- * So a receive that is followed is never left to MPI, not even to one that takes GPU memory (PW_IF_FOLLOWED).
+ * A receive that is left to MPI loses its communicator, so it is left only if no way can stage it (PW_IF_FOLLOWED).
  */
 #ifndef PW_RUNTIME_LOOPBACK_H
 #define PW_RUNTIME_LOOPBACK_H

@@ -1,5 +1,5 @@
 /*
- * Purpose: carries out the ways for buffers in host memory: native (for GPU memory, too), packed, contiguous, joined
+ * Purpose: carries out the ways for buffers in host memory: native and contiguous (for GPU memory, too), packed, joined
  * and remote. Data: none but the staging of each message. Invariant: a way without a function `take` stages nothing, so
  * MPI gets the caller's own arguments, or nothing at all.
  */
