@@ -14,21 +14,24 @@ int64_t pw_transpose_whole(int64_t tile, int side)
     return tile < side ? side : tile - tile % side;
 }
 
-/* Returns how many rows of the source stay in the first-level cache. */
-static int64_t rows_to_read(int64_t stride, int64_t tile, int side)
+pw_transpose_rule pw_transpose_rule_of(int64_t bytes, int64_t tile, int side)
 {
-    if (stride % PW_TRANSPOSE_PAGE == 0)
-        return pw_transpose_whole(tile, side);
-    return stride % PW_TRANSPOSE_LINES == 0 ? PW_TRANSPOSE_SHARING : PW_TRANSPOSE_ROWS;
+    return (pw_transpose_rule){{{PW_TRANSPOSE_PAGE, pw_transpose_whole(tile, side)},
+                                {PW_TRANSPOSE_LINES, PW_TRANSPOSE_SHARING},
+                                {1, PW_TRANSPOSE_ROWS}},
+                               PW_TRANSPOSE_SETS * bytes};
 }
 
 static int64_t source_rows(int64_t src_stride, int64_t dst_stride, int64_t bytes, int64_t tile, int side)
 {
+    pw_transpose_rule rule = pw_transpose_rule_of(bytes, tile, side);
     uint64_t bits = (uint64_t)dst_stride | PW_TRANSPOSE_PAGE;
-    int64_t share = (int64_t)(bits & -bits); /* the largest power of two, at most a page, that divides the stride */
-    int64_t read = rows_to_read(src_stride, tile, side), written = share / (PW_TRANSPOSE_SETS * bytes);
+    int64_t written = (int64_t)(bits & -bits) / rule.written;
+    int i = 0;
 
-    return read < written ? written : read;
+    while (src_stride % rule.read[i].apart != 0)
+        i++;
+    return rule.read[i].rows < written ? written : rule.read[i].rows;
 }
 
 pw_transpose_tile pw_transpose_tile_of(const pw_region *region, const pw_target_isa *isa, bool unpack)

@@ -27,8 +27,21 @@ enum {
     PW_TRANSPOSE_SHARING = 32,
     PW_TRANSPOSE_LINES = 128,
     PW_TRANSPOSE_PAGE = 4096,
-    PW_TRANSPOSE_SETS = 8
+    PW_TRANSPOSE_SETS = 8,
+    PW_TRANSPOSE_DISTANCES = 3
 };
+
+/*
+ * How many rows of the source a tile has. The first entry of `read` whose `apart` divides the distance of the rows as
+ * read says how many, and the last entry has 1. The rows as written may ask for more: for the largest power of two, at
+ * most PW_TRANSPOSE_PAGE, that divides their distance, over `written`.
+ */
+typedef struct pw_transpose_rule {
+    struct {
+        int64_t apart, rows;
+    } read[PW_TRANSPOSE_DISTANCES];
+    int64_t written;
+} pw_transpose_rule;
 
 /* Iterations of a region's last two loops. */
 typedef struct pw_transpose_tile {
@@ -40,6 +53,9 @@ int pw_transpose_side(const pw_target_isa *isa, int64_t bytes);
 
 /* Returns one side of a region's tile, in elements, in whole squares. */
 int64_t pw_transpose_whole(int64_t tile, int side);
+
+/* Returns the rule for elements of `bytes`. `tile`: the side of the region's tile along the rows of the source. */
+pw_transpose_rule pw_transpose_rule_of(int64_t bytes, int64_t tile, int side);
 
 /* Returns the tile that the kernel takes for a region with a tile when it packs or unpacks. */
 pw_transpose_tile pw_transpose_tile_of(const pw_region *region, const pw_target_isa *isa, bool unpack);

@@ -119,12 +119,6 @@ static void emit_squares(pw_gen *g, const square *q, const pw_row *rows, const L
     pw_tiles_close(g, &t);
 }
 
-/* One side of the region's tile in whole squares. */
-static LLVMValueRef in_squares(pw_gen *g, const square *q, int64_t tile)
-{
-    return pw_gen_k(g, pw_transpose_whole(tile, q->side));
-}
-
 /* Are the rows of the source a multiple of `bytes`, a power of two, apart? */
 static LLVMValueRef apart(pw_gen *g, const square *q, int64_t bytes)
 {
@@ -132,17 +126,16 @@ static LLVMValueRef apart(pw_gen *g, const square *q, int64_t bytes)
     return pw_gen_compare(g, LLVMIntEQ, low, 0);
 }
 
-/* The rows of the source in a tile, by the rule of codegen/transpose.h. */
+/* Returns how many rows of the source a tile has. */
 static LLVMValueRef source_rows(pw_gen *g, const square *q, int64_t tile)
 {
-    LLVMValueRef lines = apart(g, q, PW_TRANSPOSE_LINES), page = apart(g, q, PW_TRANSPOSE_PAGE);
-    LLVMValueRef rows =
-        LLVMBuildSelect(g->b, lines, pw_gen_k(g, PW_TRANSPOSE_SHARING), pw_gen_k(g, PW_TRANSPOSE_ROWS), "");
-    LLVMValueRef read = LLVMBuildSelect(g->b, page, in_squares(g, q, tile), rows, "");
-    /* The largest power of two, at most a page, that divides the distance of the rows as written. */
+    const pw_transpose_rule rule = pw_transpose_rule_of(q->bytes, tile, q->side);
+    LLVMValueRef read = pw_gen_k(g, rule.read[PW_TRANSPOSE_DISTANCES - 1].rows);
+    for (int i = PW_TRANSPOSE_DISTANCES - 2; i >= 0; i--)
+        read = LLVMBuildSelect(g->b, apart(g, q, rule.read[i].apart), pw_gen_k(g, rule.read[i].rows), read, "");
     LLVMValueRef bits = LLVMBuildOr(g->b, q->dst_stride.v, pw_gen_k(g, PW_TRANSPOSE_PAGE), "");
     LLVMValueRef share = LLVMBuildAnd(g->b, bits, LLVMBuildNeg(g->b, bits, ""), "");
-    LLVMValueRef written = LLVMBuildUDiv(g->b, share, pw_gen_k(g, PW_TRANSPOSE_SETS * (int64_t)q->bytes), "");
+    LLVMValueRef written = LLVMBuildUDiv(g->b, share, pw_gen_k(g, rule.written), "");
     return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, read, written, ""), written, read, "");
 }
 
@@ -199,8 +192,8 @@ bool pw_transpose_emit(pw_gen *g, const pw_leaf *leaf, const pw_row *outer, cons
     LLVMValueRef inner_n = LLVMBuildAnd(g->b, inner->count.v, mask, "");
     const pw_row whole[2] = {part_of(outer, outer_n), part_of(inner, inner_n)};
     const pw_shape_region *r = leaf->region;
-    const LLVMValueRef tile[2] = {source_rows(g, &q, read_inner ? r->tile_outer : r->tile_inner),
-                                  in_squares(g, &q, read_inner ? r->tile_inner : r->tile_outer)};
+    int64_t side[2] = {read_inner ? r->tile_outer : r->tile_inner, read_inner ? r->tile_inner : r->tile_outer};
+    const LLVMValueRef tile[2] = {source_rows(g, &q, side[0]), pw_gen_k(g, pw_transpose_whole(side[1], q.side))};
     emit_squares(g, &q, whole, tile, at);
 
     /* What squares do not cover: the last columns of the rows they do, then the last rows. */
