@@ -295,9 +295,21 @@ static int verdict_of(const pw_trial *t, const view *v)
 }
 
 /* How many times as long as later on a slot may take when it is tried first, with memory that no process has touched
- * and no kernel. The safe slot needs neither, so it is not tried again for that. What was guessed to be best is tried
- * again in any case, as is what takes far longer than in the window before: a disturbed window is not to decide. */
+ * and no kernel. The safe slot needs neither. */
 static const float cold = 8;
+
+/* Returns the ratio to keep of a slot of which a window found `ratio`. A disturbed window is not to decide: what takes
+ * far longer than in the window before keeps its ratio, and what is tried first is allowed to be cold. What was guessed
+ * to be best is tried again in any case. */
+static float kept_ratio(const pw_trial *t, int slot, float time, float ratio)
+{
+    const pw_trial_slot *s = &t->slots[slot];
+    bool is_first = s->result == 0;
+
+    if (ratio <= s->ratio || time <= far_behind * s->result || (is_first && slot == t->safe))
+        return ratio;
+    return is_first && slot != t->own ? fmaxf(s->ratio, ratio / cold) : s->ratio;
+}
 
 /* Keeps what the window has found out of each slot. */
 static void conclude(pw_trial *t, const view *v, int found)
@@ -308,13 +320,8 @@ static void conclude(pw_trial *t, const view *v, int found)
         float time = v->time[i] == 0 && i == t->own ? v->time[PW_TRIAL_USUAL] : v->time[i];
 
         if (time > 0) {
-            pw_trial_slot *s = &t->slots[i];
-            float ratio = time / best;
-
-            if ((s->result > 0 || i != t->safe) && ratio > s->ratio && time > far_behind * s->result)
-                ratio = s->result > 0 || i == t->own ? s->ratio : fmaxf(s->ratio, ratio / cold);
-            s->result = time;
-            s->ratio = ratio;
+            t->slots[i].ratio = kept_ratio(t, i, time, time / best);
+            t->slots[i].result = time;
         }
     }
     t->slots[PW_TRIAL_USUAL].ratio = 1;
