@@ -516,28 +516,33 @@ static bool is_default_stream(const void *handle)
     return (uintptr_t)handle <= 2;
 }
 
-/* As the driver does (580, an H200), this overlooks events that wait for nothing but the default stream. */
-static bool has_work(const stream *s)
+static bool has_work(const stream *s, bool events_too)
 {
     for (const op *o = s->first; o; o = o->next)
-        if (o->what != RECORD)
+        if (events_too || o->what != RECORD)
             return true;
     return false;
 }
 
+/* Waits until a stream has done its work, with the lock held. Returns the error of its context. */
+static int wait_for_stream(const stream *s, bool events_too)
+{
+    while (has_work(s, events_too))
+        pthread_cond_wait(&streams.changed, &streams.lock);
+    return s->context->error;
+}
+
+/* As the driver does (580, an H200), this overlooks events that wait for nothing but the default stream. */
 int cuStreamSynchronize(void *handle);
 int cuStreamSynchronize(void *handle)
 {
-    stream *s = handle;
     int error;
 
     FAKE_ENTER();
     if (is_default_stream(handle))
         return wait_for_context(fake_current());
     pthread_mutex_lock(&streams.lock);
-    while (has_work(s))
-        pthread_cond_wait(&streams.changed, &streams.lock);
-    error = s->context->error;
+    error = wait_for_stream(handle, false);
     pthread_mutex_unlock(&streams.lock);
     return error;
 }
@@ -549,9 +554,7 @@ int cuStreamDestroy_v2(void *handle)
     int error;
 
     pthread_mutex_lock(&streams.lock);
-    while (s->first)
-        pthread_cond_wait(&streams.changed, &streams.lock);
-    error = s->context->error;
+    error = wait_for_stream(s, true);
     s->used = false;
     pthread_mutex_unlock(&streams.lock);
     return error;

@@ -758,7 +758,7 @@ static void free_early(void)
         MPI_Comm_free(&other[--n]);
 }
 
-/* Of a message that is moved, MPI itself knows no bytes. */
+/* MPI knows no bytes of a message that Packwright has moved, so a status without any shows that a message was moved. */
 static void check_successor(void)
 {
     MPI_Comm before = comm;

@@ -32,7 +32,7 @@ void *gpu_symbol(const char *name);
 /* What the stand-in has counted in this process (fake_calls and fake_launches in fake.h). 0 on a GPU. */
 long gpu_calls(const char *call);
 long gpu_launches(const char *prefix);
-/* Of all kernels. */
+/* Returns how many launches the stand-in has counted in this process, of any kernel. 0 on a GPU. */
 long gpu_all_launches(void);
 /* Contexts: the primary one of a device, a new one; which is current. */
 void *gpu_primary(int device);
