@@ -436,15 +436,14 @@ static void emit_gather(pw_gen *g, const pw_move *m, const pw_row *row, pw_at at
 }
 
 /* Addresses follow from the iteration before: multiples of a step would each take a register, set before the loop.
- * `apart`: each word is stored by itself. */
+ * `together`: how many words are stored at once. 0: each move is stored by itself. */
 static void emit_whole(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, pw_val groups, int size, ahead far,
-                       bool apart)
+                       int together)
 {
     pw_for f;
     pw_for_open(g, &f, groups, at.dst, step_times(g, row->dst_step, size), at.src, step_times(g, row->src_step, size));
     LLVMValueRef first = LLVMBuildMul(g->b, f.i, pw_gen_k(g, size), "");
     pw_at block = {f.dst, f.src};
-    int together = apart ? 0 : words_together(leaf, row, size);
     LLVMValueRef words = NULL;
     bool gathered = is_gathered(g, leaf, row, size, together);
     if (gathered)
@@ -469,10 +468,11 @@ static void emit_left_over(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw
     pw_for_close(g, &f);
 }
 
-/* All iterations in groups of `size`, and those left over. */
+/* All iterations in groups of `size`, and those left over. `apart`: each word is stored by itself. */
 static void emit_sized(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at at, int size, bool apart)
 {
     ahead far = apart ? (ahead){NULL} : prefetched_ahead(g, leaf, row);
+    int together = apart ? 0 : words_together(leaf, row, size);
     pw_val groups = group_count(g, row->count, size);
     pw_if f;
     if (size > 1)
@@ -480,10 +480,10 @@ static void emit_sized(pw_gen *g, const pw_leaf *leaf, const pw_row *row, pw_at 
     if (!pw_gen_is(groups, 0)) {
         if (far.pays) {
             pw_if_open(g, &f, far.pays);
-            emit_whole(g, leaf, row, at, groups, size, far, apart);
+            emit_whole(g, leaf, row, at, groups, size, far, together);
             pw_if_else(g, &f);
         }
-        emit_whole(g, leaf, row, at, groups, size, (ahead){NULL}, apart);
+        emit_whole(g, leaf, row, at, groups, size, (ahead){NULL}, together);
         if (far.pays)
             pw_if_close(g, &f);
     }
