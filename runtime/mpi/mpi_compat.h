@@ -49,6 +49,16 @@ extern bool pw_mpi_is_open_mpi, pw_mpi_is_mpich; /* entry/version.c */
 #define PW_MPI_IS_OPEN_MPI false
 #endif
 
+/* Returns whether there is an MPI_COMM_WORLD. Sessions may begin before it and outlive it. */
+static inline bool pw_mpi_has_world(void)
+{
+    int initialised = 0, finalised = 0;
+
+    PMPI_Initialized(&initialised);
+    PMPI_Finalized(&finalised);
+    return initialised && !finalised;
+}
+
 /* MPICH's objects begin with its handle of them, a number. A program's handle is that number in MPICH's own ABI, and
  * the object's address in the standard's. */
 

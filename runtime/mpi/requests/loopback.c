@@ -156,17 +156,25 @@ static bool is_idle(const channel *c)
     return !c->first && c->waiting == 0 && !c->evidence;
 }
 
+/* Returns the largest tag of a communicator; -1: not known. Open MPI tells it for MPI_COMM_WORLD and its duplicates
+ * alone. */
+static int largest_tag(MPI_Comm comm)
+{
+    int found = 0, *most;
+
+    if ((PMPI_Comm_get_attr(comm, MPI_TAG_UB, &most, &found) != MPI_SUCCESS || !found) && pw_mpi_has_world())
+        PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
+    return found ? *most : -1;
+}
+
 /* Returns whether a message to oneself waits for its receive: it was sent before calls were followed. The lock is let
- * go meanwhile, since MPI may call an error handler. A tag that is none is left to MPI, which reports it once; Open MPI
- * tells the largest one for MPI_COMM_WORLD and its duplicates alone. */
+ * go meanwhile, since MPI may call an error handler. A tag that is none is left to MPI, which reports it once. */
 static bool has_waiting(MPI_Comm comm, int tag)
 {
-    int rank = 0, waits = 1, initialized = 0, found = 0, *most;
+    int rank = 0, waits = 1;
 
     pthread_mutex_unlock(&table.lock);
-    PMPI_Initialized(&initialized); /* a program of sessions alone has no MPI_COMM_WORLD */
-    if (PMPI_Comm_get_attr(initialized ? MPI_COMM_WORLD : comm, MPI_TAG_UB, &most, &found) == MPI_SUCCESS && found &&
-        tag >= 0 && tag <= *most && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS)
+    if (tag >= 0 && tag <= largest_tag(comm) && PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS)
         PMPI_Iprobe(rank, tag, comm, &waits, MPI_STATUS_IGNORE);
     pthread_mutex_lock(&table.lock);
     return waits;

@@ -73,12 +73,9 @@ static void user_gone(bool last)
 
 pw_verdict pw_hook_Finalize(int *rc)
 {
-    int finalised = 0, initialised = 0;
     bool last = is_last_user();
 
-    PMPI_Initialized(&initialised);
-    PMPI_Finalized(&finalised);
-    if (!initialised || finalised)
+    if (!pw_mpi_has_world())
         return PW_PASS;
     pw_pending_sweep(true);
     if (pw_layout_use_is_reported())

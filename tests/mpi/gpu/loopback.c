@@ -21,6 +21,20 @@ static int self;
 static unsigned seed;
 static bool is_off;
 
+static void make_types(void)
+{
+    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &every_second);
+    MPI_Type_vector(N / 2, 2, 4, MPI_DOUBLE, &pairs);
+    MPI_Type_commit(&every_second);
+    MPI_Type_commit(&pairs);
+}
+
+static void free_types(void)
+{
+    MPI_Type_free(&every_second);
+    MPI_Type_free(&pairs);
+}
+
 /* ---- one exchange ------------------------------------------------------------------------------------------------ */
 
 static void fill(void)
@@ -855,6 +869,29 @@ static void check_random(int types)
     gpu_memory_free(&target);
 }
 
+/* Ends MPI_COMM_WORLD, and then goes on in a session if the MPI has them. */
+static void check_finalized(void)
+{
+#if MPI_VERSION >= 4
+    MPI_Session session;
+    MPI_Group group;
+
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Finalize();
+    MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+    MPI_Comm_create_from_group(group, "loopback", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    self = 0;
+    make_types();
+    run(one_tag, SLOTS, true, "one tag, after MPI_Finalize");
+    free_types();
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+#else
+    MPI_Finalize();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     int rc;
@@ -862,10 +899,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &self);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &every_second);
-    MPI_Type_vector(N / 2, 2, 4, MPI_DOUBLE, &pairs);
-    MPI_Type_commit(&every_second);
-    MPI_Type_commit(&pairs);
+    make_types();
     make_earlier();
     send_early();
     free_early();
@@ -908,11 +942,10 @@ int main(int argc, char **argv)
     check_left(check_sent_again);
     check_left(check_bad_tag);
     check_all_lost();
-    MPI_Type_free(&every_second);
-    MPI_Type_free(&pairs);
+    free_types();
     MPI_Comm_free(&comm);
     gpu_report();
     rc = test_result();
-    MPI_Finalize();
-    return rc;
+    check_finalized();
+    return rc != 0 || test_failures > 0;
 }
