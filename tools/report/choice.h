@@ -20,8 +20,8 @@ typedef struct pw_stats_cell {
 
 /*
  * What strategies saved over leaving the same uses to the MPI, as far as trials in the run judge it: `ns` nanoseconds
- * in `known` uses. Of `unknown` uses it is not known. Uses that were left to the MPI are in neither; `native` counts
- * those of them by which the known ones are judged.
+ * in `known` uses. Of `unknown` uses it is not known. Uses that were left to the MPI are in neither. `native`
+ * counts all of them, in trials and after, where some uses are known.
  */
 typedef struct pw_stats_saved {
     int64_t ns, known, unknown, native;

@@ -73,12 +73,21 @@ const char *pw_data_type(pw_data type)
     return *built ? built : pw_data_text(type, "ddt");
 }
 
+void pw_data_native_uses(pw_data of, char text[64])
+{
+    int64_t native = pw_data_whole(of, "saved_native_uses");
+
+    text[0] = '\0';
+    if (native > 0)
+        snprintf(text, 64, " with %lld native uses", (long long)native);
+}
+
 /* Nothing is known of the program's own packing either. */
 void pw_data_put_saved(FILE *out, pw_data of)
 {
     int64_t known = pw_data_whole(of, "saved_uses"), unknown = pw_data_whole(of, "saved_unknown_uses");
-    int64_t native = pw_data_whole(of, "saved_native_uses");
     double saved = pw_data_ns(of, "saved_seconds");
+    char native[64];
 
     if (known == 0) {
         fputs(unknown + pw_data_whole(of, "packs_and_unpacks") > 0
@@ -89,9 +98,8 @@ void pw_data_put_saved(FILE *out, pw_data of)
     }
     fputs(saved < 0 ? "nothing: lost about " : "about ", out);
     pw_put_time(out, fabs(saved));
-    fprintf(out, " in %lld uses, by trials", (long long)known);
-    if (native > 0)
-        fprintf(out, " with %lld native uses", (long long)native);
+    pw_data_native_uses(of, native);
+    fprintf(out, " in %lld uses, by trials%s", (long long)known, native);
     if (unknown > 0)
         fprintf(out, "; not known of %lld (no trial)", (long long)unknown);
 }

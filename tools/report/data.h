@@ -30,8 +30,12 @@ bool pw_data_was_used(pw_data type);
 /* The type as people read it: as the program built it if that is known. */
 const char *pw_data_type(pw_data type);
 
+/* Puts " with 8 native uses" into `text`, and nothing if there were none. Few may all have met cold caches, so whoever
+ * says what was saved says how many there were. */
+void pw_data_native_uses(pw_data of, char text[64]);
+
 /* Prints what trials know of what was saved: "about 12 ms in 400 uses, by trials with 8 native uses; not known of 440
- * (no trial)". Few native uses may all have met cold caches, so their number is said. */
+ * (no trial)". */
 void pw_data_put_saved(FILE *out, pw_data of);
 
 /* Prints what was done with a type, in one sentence: its bytes, packing, kernels and transfers. */

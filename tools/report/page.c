@@ -118,10 +118,8 @@ static void put_saved_tile(FILE *out, pw_data sum, double ranks)
 {
     int64_t known = pw_data_whole(sum, "saved_uses"), unknown = pw_data_whole(sum, "saved_unknown_uses");
     bool any = unknown + pw_data_whole(sum, "packs_and_unpacks") > 0;
-    int64_t native = pw_data_whole(sum, "saved_native_uses");
     double saved = pw_data_ns(sum, "saved_seconds") / ranks;
-    char note[128];
-    int n;
+    char note[128], native[64];
 
     if (known == 0) {
         open_tile(out, "Saved");
@@ -131,10 +129,9 @@ static void put_saved_tile(FILE *out, pw_data sum, double ranks)
                        : "all was left to the MPI; packwright compare tells what that took");
         return;
     }
-    n = snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials", (long long)known,
-                 (long long)(known + unknown));
-    if (native > 0)
-        snprintf(note + n, sizeof note - (size_t)n, " with %lld native uses", (long long)native);
+    pw_data_native_uses(sum, native);
+    snprintf(note, sizeof note, "the run, in %lld of %lld uses, by trials%s", (long long)known,
+             (long long)(known + unknown), native);
     put_tile(out, saved < 0 ? "Lost a rank, about" : "Saved a rank, about", saved < 0 ? -saved : saved,
              pw_data_ns(sum, "elapsed_seconds"), note);
 }
