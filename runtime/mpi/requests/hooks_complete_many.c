@@ -21,6 +21,14 @@ static bool went_well(const MPI_Status *status, int rc)
     return rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS;
 }
 
+/* Returns whether the i-th operation is over after a call has failed that completes all, or any. What MPI calls pending
+ * can be done by now. The program waits for it again, as its status says. */
+static bool is_over(const pw_batch *b, int i, const MPI_Status *status, bool all)
+{
+    return pw_is_over(b->ops[i], b->requests[i]) &&
+           (!all || b->requests[i] == MPI_REQUEST_NULL || status->MPI_ERROR != MPI_ERR_PENDING);
+}
+
 /* Returns whether an error code says that MPI has refused the arguments, and done nothing else. */
 static bool is_refusal(int rc)
 {
@@ -73,7 +81,7 @@ static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 
         if (well)
             pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
-        if (i < 0 || i >= b->n || !b->ops[i] || (!well && (c->all || c->any) && !pw_is_over(b->ops[i], b->requests[i])))
+        if (i < 0 || i >= b->n || !b->ops[i] || (!well && (c->all || c->any) && !is_over(b, i, status, c->all)))
             continue;
         error = pw_batch_settle(b, i, well || (!c->any && went_well(status, mpi_rc)) ? status : NULL, &comm);
         if (error != MPI_SUCCESS)
