@@ -15,20 +15,6 @@
 
 #include <sched.h>
 
-/* Returns whether MPI has reported one of several operations as over without error, in a call that returned `rc`. */
-static bool went_well(const MPI_Status *status, int rc)
-{
-    return rc == MPI_SUCCESS || status->MPI_ERROR == MPI_SUCCESS;
-}
-
-/* Returns whether the i-th operation is over after a call has failed that completes all, or any. What MPI calls pending
- * can be done by now. The program waits for it again, as its status says. */
-static bool is_over(const pw_batch *b, int i, const MPI_Status *status, bool all)
-{
-    return pw_is_over(b->ops[i], b->requests[i]) &&
-           (!all || b->requests[i] == MPI_REQUEST_NULL || status->MPI_ERROR != MPI_ERR_PENDING);
-}
-
 /* Returns whether an error code says that MPI has refused the arguments, and done nothing else. */
 static bool is_refusal(int rc)
 {
@@ -78,12 +64,15 @@ static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
     for (int k = 0; k < n; k++) {
         int i = c->all ? k : c->indices[k], error;
         MPI_Status *status = &c->statuses[k];
+        /* What MPI calls pending can be done by now. The program waits for it again, as its status says. */
+        bool pends = !well && c->all && status->MPI_ERROR == MPI_ERR_PENDING && b->requests[i] != MPI_REQUEST_NULL;
 
         if (well)
             pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
-        if (i < 0 || i >= b->n || !b->ops[i] || (!well && (c->all || c->any) && !is_over(b, i, status, c->all)))
+        if (pends || i < 0 || i >= b->n || !b->ops[i] ||
+            (!well && (c->all || c->any) && !pw_is_over(b->ops[i], b->requests[i])))
             continue;
-        error = pw_batch_settle(b, i, well || (!c->any && went_well(status, mpi_rc)) ? status : NULL, &comm);
+        error = pw_batch_settle(b, i, well || (!c->any && status->MPI_ERROR == MPI_SUCCESS) ? status : NULL, &comm);
         if (error != MPI_SUCCESS)
             rc = c->any ? error : fail_in_status(c->statuses, n, k, error, rc);
     }
@@ -96,15 +85,9 @@ static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 
 /*
  * MPI_Waitall of Open MPI 4.1 does not report errors of persistent requests if it writes statuses. A caller that
- * ignores statuses gets these errors from Open MPI, and finds the requests freed.
+ * ignores statuses gets these errors from Open MPI, and finds the requests freed. Some requests were left to MPI, and
+ * their communicators are not known: that of another request stands for them.
  */
-static void expect_errors(pw_batch *b)
-{
-    for (int i = 0; i < b->n; i++)
-        b->statuses[i].MPI_ERROR = MPI_SUCCESS;
-}
-
-/* Some requests were left to MPI, and their communicators are not known: that of another request stands for them. */
 static int recover_errors(pw_batch *b, MPI_Request *requests)
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -156,8 +139,8 @@ static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignor
     bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored;
     int rc;
 
-    if (forgets)
-        expect_errors(b);
+    for (int i = 0; i < b->n && forgets; i++)
+        b->statuses[i].MPI_ERROR = MPI_SUCCESS;
     rc = flag ? pw_next.MPI_Testall(b->n, b->requests, flag, statuses)
               : pw_next.MPI_Waitall(b->n, b->requests, statuses);
     if (forgets && rc == MPI_SUCCESS)

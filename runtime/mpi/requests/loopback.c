@@ -281,15 +281,6 @@ static pw_loopback_move *begin(MPI_Comm comm, const pw_message *out, const pw_bu
     return NULL;
 }
 
-static pw_loopback_receive *pop(channel *c)
-{
-    pw_loopback_receive *r = c->first;
-
-    c->first = r->next;
-    r->channel = NULL;
-    return r;
-}
-
 pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out)
 {
     PW_HOLD(&table.lock);
@@ -303,13 +294,13 @@ pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out
         c->waiting++;
         return NULL;
     }
-    r = pop(c);
-    if (out && c->proven)
-        r->move = begin(comm, out, &r->in->buffer);
-    if (!c->proven) {
+    r = c->first;
+    c->first = r->next;
+    r->channel = c->proven ? NULL : c;
+    if (!c->proven)
         c->evidence = r;
-        r->channel = c;
-    }
+    else if (out)
+        r->move = begin(comm, out, &r->in->buffer);
     return r->move;
 }
 
