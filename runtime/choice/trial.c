@@ -304,11 +304,11 @@ static const float cold = 8;
 static float kept_ratio(const pw_trial *t, int slot, float time, float ratio)
 {
     const pw_trial_slot *s = &t->slots[slot];
-    bool is_first = s->result == 0;
+    bool as_before = s->result > 0 || slot == t->own;
 
-    if (ratio <= s->ratio || time <= far_behind * s->result || (is_first && slot == t->safe))
+    if (ratio <= s->ratio || time <= far_behind * s->result || (!as_before && slot == t->safe))
         return ratio;
-    return is_first && slot != t->own ? fmaxf(s->ratio, ratio / cold) : s->ratio;
+    return as_before ? s->ratio : fmaxf(s->ratio, ratio / cold);
 }
 
 /* Keeps what the window has found out of each slot. */

@@ -344,6 +344,22 @@ static void what_is_safe_is_believed_at_once(void **state)
     assert_true(run(&w, ranks, PW_TRIAL_SECOND, 1000) == 10);
 }
 
+/* A guess that was disturbed is tried again, also where it is the safe one. */
+static void a_safe_guess_is_tried_again(void **state)
+{
+    const double guesses[] = {10, 11};
+    const world w = {.ways = 2, .cost = {10, 14}, .disturbed = 0, .from = 0, .until = PW_TRIAL_SECOND};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run(&w, ranks, 0, PW_TRIAL_SECOND);
+    assert_int_equal(ranks[0].way[0], 1);
+    run(&w, ranks, PW_TRIAL_SECOND, PW_TRIAL_SECOND + 26);
+    assert_int_equal(ranks[0].way[0], 0);
+    assert_int_equal(ranks[1].way[0], 0);
+}
+
 /* A way that takes much longer than expected does not use up the budget before the safe one has had a turn. */
 static void what_is_safe_comes_first(void **state)
 {
@@ -549,6 +565,7 @@ int main(void)
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
         cmocka_unit_test(what_is_safe_is_believed_at_once),
+        cmocka_unit_test(a_safe_guess_is_tried_again),
         cmocka_unit_test(what_is_safe_comes_first),
         cmocka_unit_test(what_is_dear_waits),
         cmocka_unit_test(what_is_dear_is_little_of_long_rounds),
