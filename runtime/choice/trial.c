@@ -8,8 +8,9 @@
 #include <math.h>
 #include <stddef.h>
 
-/* What a step holds besides 1 + a slot: LAST and the best slot so far, while the last times come in; the end. */
-enum { LAST = 0x80, OVER = 0xff };
+/* What a step holds besides 1 + a slot: BRIEF, if it has only few rounds of the slot and else does as usual; LAST and
+ * the best slot so far, while the last times come in; the end. */
+enum { BRIEF = 0x40, LAST = 0x80, OVER = 0xff, FEW = 2 };
 
 /* A slot wins only with less than this part of the usual slot's time, and of the safe slot's: closer ones are not told
  * apart, and of two that are alike the safe one is what all ranks of all nodes share. */
@@ -83,7 +84,7 @@ static view look(const pw_trial *t, int steps)
     view v = {.best = PW_TRIAL_USUAL, .last = -1};
 
     for (int i = 0; i < steps; i++) {
-        int step = atomic_load_explicit(&t->record->steps[i], memory_order_relaxed);
+        int step = atomic_load_explicit(&t->record->steps[i], memory_order_relaxed) & ~BRIEF;
 
         if (step > 0 && step <= t->n)
             v.turns[v.last = step - 1]++;
@@ -171,6 +172,16 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
     return (v->turns[slot] == 0 || keeps_up(v, slot)) && loss_of(t, v, slot) <= left_of_budget(t, v);
 }
 
+/* Whether the safe slot, which needs no memory and no kernel, gets few rounds since it was never seen and is guessed to
+ * be too dear for a turn: a wrong guess would hold for hundreds of rounds. */
+static bool is_tried_briefly(const pw_trial *t, const view *v)
+{
+    const pw_trial_slot *s = &t->slots[t->safe];
+
+    return s->possible && s->result == 0 && t->safe != t->own && v->turns[t->safe] == 0 &&
+           FEW * loss_of(t, v, t->safe) <= PW_TRIAL_ROUNDS * left_of_budget(t, v);
+}
+
 /* Returns what a step takes that nobody has come to. */
 static int next(const pw_trial *t, int step)
 {
@@ -191,7 +202,7 @@ static int next(const pw_trial *t, int step)
         if (is_tried(t, &v, slot))
             return 1 + slot;
     }
-    return LAST + v.best;
+    return is_tried_briefly(t, &v) ? BRIEF + 1 + t->safe : LAST + v.best;
 }
 
 /* Returns what a step takes. */
@@ -234,7 +245,7 @@ bool pw_trial_is_over(pw_trial *t, int64_t round)
 
 pw_trial_turn pw_trial_take(pw_trial *t, int64_t round)
 {
-    int step = step_at(t, round), taken = step_of(t, step), slot = taken - 1;
+    int step = step_at(t, round), taken = step_of(t, step), slot = (taken & ~BRIEF) - 1;
 
     if (taken >= LAST && taken < LAST + t->n)
         return (pw_trial_turn){taken - LAST, -1};
@@ -243,12 +254,15 @@ pw_trial_turn pw_trial_take(pw_trial *t, int64_t round)
     return (pw_trial_turn){slot, step};
 }
 
-static bool is_hopeless(const pw_trial *t)
+/* Whether a step has had the rounds of its slot that it gets. */
+static bool is_enough(const pw_trial *t)
 {
     view v;
 
-    if (t->timed != 2)
+    if (t->timed != FEW)
         return false;
+    if (atomic_load_explicit(&t->record->steps[t->last.step], memory_order_relaxed) & BRIEF)
+        return true;
     v = look(t, t->last.step);
     return v.time[v.best] > 0 && t->shortest > far_behind * v.time[v.best];
 }
@@ -269,7 +283,7 @@ void pw_trial_add(pw_trial *t, pw_trial_turn turn, double ns)
     add(&t->record->sums[turn.slot][t->at + t->timed], ns);
     t->shortest = t->timed == 0 || (float)ns < t->shortest ? (float)ns : t->shortest;
     t->timed++;
-    if (is_hopeless(t))
+    if (is_enough(t))
         t->timed = PW_TRIAL_ROUNDS;
 }
 

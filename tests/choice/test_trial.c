@@ -344,6 +344,25 @@ static void what_is_safe_is_believed_at_once(void **state)
     assert_true(run(&w, ranks, PW_TRIAL_SECOND, 1000) == 10);
 }
 
+/* It gets two rounds even where it is guessed to be too dear for a turn, unless these would be too dear, too. */
+static void what_is_safe_is_soon_seen(void **state)
+{
+    const double guesses[] = {27, 10}, far[] = {60, 10};
+    const world slow = {.ways = 2, .cost = {27, 10}}, fast = {.ways = 2, .cost = {8, 10}};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&fast, guesses);
+    run(&fast, ranks, 0, PW_TRIAL_SECOND);
+    assert_int_equal(ranks[0].way[0], 0);
+    assert_int_equal(ranks[1].way[0], 0);
+    ranks[0] = ranks[1] = begin(&slow, guesses);
+    assert_true(fabs(run(&slow, ranks, 0, PW_TRIAL_SECOND) - (10 + 2 * 17 / 64.0)) < 1e-9);
+    assert_true(run(&slow, ranks, PW_TRIAL_SECOND, 256) == 10);
+    ranks[0] = ranks[1] = begin(&slow, far);
+    assert_true(run(&slow, ranks, 0, PW_TRIAL_SECOND) == 10);
+}
+
 /* A guess that was disturbed is tried again, also where it is the safe one. */
 static void a_safe_guess_is_tried_again(void **state)
 {
@@ -565,6 +584,7 @@ int main(void)
         cmocka_unit_test(records_may_hold_anything),
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
         cmocka_unit_test(what_is_safe_is_believed_at_once),
+        cmocka_unit_test(what_is_safe_is_soon_seen),
         cmocka_unit_test(a_safe_guess_is_tried_again),
         cmocka_unit_test(what_is_safe_comes_first),
         cmocka_unit_test(what_is_dear_waits),
