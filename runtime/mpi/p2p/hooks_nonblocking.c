@@ -297,7 +297,7 @@ static bool choose(pw_pending *p)
     if (p->comm == MPI_COMM_NULL)
         return false;
     pw_p2p_stage(s, PW_CALL_NONBLOCKING, p->ops->receives ? PW_RECV : PW_SEND, t->entry, t->buf, t->count, t->peer,
-                 p->comm, !p->ops->receives && t->send != pw_call_Ibsend);
+                 p->comm, !p->ops->receives && t->send != pw_call_Ibsend, true);
     follow(t, s);
     if (p->ops->receives) {
         set_up(t, t->entry);
@@ -451,7 +451,7 @@ static pw_verdict send(send_fn *next, send_fn *init, const void *buf, MPI_Count 
         *rc = MPI_SUCCESS;
         return PW_DONE;
     }
-    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm, init != NULL)) {
+    if (!pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_SEND, entry, buf, count, dest, comm, init != NULL, false)) {
         pw_deferred_flush(); /* the deferred ones come first */
         return PW_PASS;
     }
@@ -493,7 +493,7 @@ static pw_verdict recv(void *buf, MPI_Count count, MPI_Datatype datatype, int so
     transfer *t;
 
     pw_deferred_poll();
-    t = pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm, false)
+    t = pw_p2p_stage(&s, PW_CALL_NONBLOCKING, PW_RECV, entry, buf, count, source, comm, false, false)
             ? create(&recv_ops, comm, &s)
             : NULL;
     if (!t) {

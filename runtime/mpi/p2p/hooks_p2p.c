@@ -37,7 +37,7 @@ static pw_verdict send(send_fn *next, bool once, const void *buf, MPI_Count coun
         *rc = send_moved(next, moved, dest, tag, comm);
         return PW_DONE;
     }
-    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm, once))
+    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, entry, buf, count, dest, comm, once, false))
         return PW_PASS;
     *rc = pw_mpi_fail(comm, pw_staging_pack(&s));
     if (*rc == MPI_SUCCESS)
@@ -88,7 +88,7 @@ static pw_verdict receive(void *buf, MPI_Count count, MPI_Datatype datatype, int
     MPI_Status own;
     pw_staging s;
 
-    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm, false)) {
+    if (!pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_RECV, entry, buf, count, source, comm, false, false)) {
         if (!message)
             pw_loopback_miss(comm, source);
         return PW_PASS;
@@ -166,12 +166,12 @@ pw_verdict pw_hook_Sendrecv(const void *sendbuf, MPI_Count sendcount, MPI_Dataty
     pw_loopback_receive followed = {.in = &r, .entry = in};
     pw_loopback_move *moved;
 
-    pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm, false);
+    pw_p2p_stage(&r, PW_CALL_BLOCKING, PW_RECV, in, recvbuf, recvcount, source, comm, false, false);
     moved = follow_both(&followed, out, sendbuf, sendcount, dest, sendtag, source, recvtag, comm);
     if (moved)
         s.strategy = NULL;
     else
-        pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm, true);
+        pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_SEND, out, sendbuf, sendcount, dest, comm, true, false);
     if (!pw_staging_is_open(&s) && !pw_staging_is_open(&r))
         return PW_PASS;
     if (moved)
@@ -208,7 +208,8 @@ pw_verdict pw_hook_Sendrecv_replace(void *buf, MPI_Count count, MPI_Datatype dat
     (void)large;
     pw_loopback_miss(comm, dest);
     pw_loopback_miss(comm, source);
-    if (dest == MPI_PROC_NULL || !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_BOTH, entry, buf, count, source, comm, false))
+    if (dest == MPI_PROC_NULL ||
+        !pw_p2p_stage(&s, PW_CALL_BLOCKING, PW_BOTH, entry, buf, count, source, comm, false, false))
         return PW_PASS;
     if (status == MPI_STATUS_IGNORE)
         status = &own;

@@ -21,9 +21,9 @@ static inline pw_entry *pw_p2p_entry(MPI_Datatype type, pw_role role, const void
 }
 
 /* Opens a staging buffer for one buffer of a call. Returns false if MPI gets the buffer itself; *s is empty then.
- * `once`: as pw_message.once (MPI_Bsend copies). */
+ * `once`: as pw_message.once (MPI_Bsend copies); `started`: MPI_Start and MPI_Startall send or receive it. */
 static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, const pw_entry *entry, const void *buf,
-                                MPI_Count count, int peer, MPI_Comm comm, bool once)
+                                MPI_Count count, int peer, MPI_Comm comm, bool once, bool started)
 {
     pw_message m;
 
@@ -36,6 +36,7 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
                      .entry = entry,
                      .buffer = {.base = (void *)buf, .count = count},
                      .channel = role == PW_BOTH ? 0 : pw_message_channel(comm, peer, role),
+                     .variant = started,
                      .once = once};
     if (pw_split_is_own(role, entry, buf, count, peer, comm)) {
         pw_message_leave(&m);

@@ -74,12 +74,13 @@ static void want(const pw_message *m)
 }
 
 /* A message of one piece is moved at once, with or without a pipeline. A message that is sent by `direct` gains only if
- * it is received as a packed one. */
+ * it is received as a packed one. Of several that MPI_Startall begins only the last one would be wanted, and MPIs may
+ * give UCX no start of a request but the first. */
 bool pw_pipeline_serves(const pw_message *m)
 {
     enum { PIECE = 8 << 10 };
 
-    return is_there() && m->buffer.bytes > PIECE &&
+    return is_there() && m->variant == 0 && m->buffer.bytes > PIECE &&
            (m->role != PW_RECV || !pw_direct_is_meant() || pw_strategy_is_named(PW_STRATEGY_PIPELINE));
 }
 

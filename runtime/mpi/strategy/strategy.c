@@ -221,12 +221,14 @@ static void remember_in(const pw_message *m, pw_site *s)
         atomic_store(slot, NULL);
 }
 
-/* Lets the short paths (runtime/mpi/strategy/is_native.h, and pw_strategy_again) find the site of a message. */
+/* Lets the short paths (runtime/mpi/strategy/is_native.h, and pw_strategy_again) find the site of a message. Persistent
+ * requests remember their own, which is not that of other messages. */
 static void remember(const pw_message *m, pw_site *s, int way)
 {
+    bool is_started = m->kind == PW_CALL_NONBLOCKING && m->variant;
     pw_message to;
 
-    if (!s || chosen_by.counted || (way != pw_way_left && !is_plain(m, s)))
+    if (!s || chosen_by.counted || is_started || (way != pw_way_left && !is_plain(m, s)))
         return;
     remember_in(m, s);
     if (!m->to)

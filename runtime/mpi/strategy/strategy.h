@@ -33,7 +33,7 @@ typedef struct pw_message {
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction; of blocks that are exchanged, those of one communicator. 0: not known */
-    uint16_t variant; /* tells messages of one kind apart that MPIs treat differently: any number below 1 << 13 */
+    uint16_t variant; /* below 1 << 13: tells messages of one kind apart that MPIs treat differently, as started ones */
     bool once;        /* its staging may be for one message, and MPI does not copy it in the call */
     bool is_ignored;  /* MPI gets it as it is, whatever way is chosen */
     bool is_followed; /* from this process to itself, which follows it (runtime/mpi/requests/loopback.h) */
