@@ -25,7 +25,8 @@ bool pw_split_is_staged(void)
     return cuts_elements && all_ranks;
 }
 
-bool pw_split_is_possible(const pw_message *m)
+/* Returns whether the MPI may cut an element of the message. */
+static bool is_possible(const pw_message *m)
 {
     return cuts_elements && m->buffer.bytes > PW_SPLIT_WHOLE && m->entry->mixed && m->kind != PW_CALL_IO;
 }
@@ -35,7 +36,7 @@ unsigned pw_split_conditions(const pw_message *m)
 {
     bool both_stage = all_ranks && m->kind != PW_CALL_ONE_SIDED;
 
-    if (!pw_split_is_possible(m) || (m->role == (both_stage ? PW_SEND : PW_RECV) && !pw_call_is_collective(m->kind)))
+    if (!is_possible(m) || (m->role == (both_stage ? PW_SEND : PW_RECV) && !pw_call_is_collective(m->kind)))
         return 0;
     return both_stage ? PW_IF_CUT_HERE : PW_IF_CUT_THERE;
 }

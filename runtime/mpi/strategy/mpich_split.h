@@ -25,9 +25,8 @@ void pw_split_start(void);
 /* Returns whether received messages may have to be staged. */
 bool pw_split_is_staged(void);
 
-/* Returns whether the MPI may cut an element of the message, which is not on the short path of native messages then. */
-bool pw_split_is_possible(const pw_message *m);
-/* Returns which of these hold: CUT_THERE, so the message is left to MPI, and CUT_HERE, so it is staged. */
+/* Returns which of these hold: CUT_THERE, so the message is left to MPI, and CUT_HERE, so it is staged, and not on the
+ * short path of native messages. */
 unsigned pw_split_conditions(const pw_message *m);
 /* Returns whether the message must be left to MPI because Open MPI might not find out that a message from this rank to
  * itself is too long. `peer` is the source, unless role is PW_SEND. For a receive from MPI_ANY_SOURCE the source is not

@@ -217,7 +217,7 @@ static void remember_in(const pw_message *m, pw_site *s)
         return;
     atomic_store(slot, s);
     /* It may be known only since now: types/entries.c clears the slots before or after this. */
-    if (pw_split_is_possible(m))
+    if (pw_split_conditions(m) & PW_IF_CUT_HERE)
         atomic_store(slot, NULL);
 }
 
