@@ -99,9 +99,9 @@ bool pw_predefined_is(MPI_Datatype type);
  * attribute. One type is learned at a time. pw_registry_engine, _let_go, _leave and _close are defined here, too.
  */
 
-/* Learns a committed or predefined type that is not learned yet. If it can, the type is in pw_registry_types then. */
-void pw_learning_learn(MPI_Datatype type);
-void pw_learning_learn_seen(pw_glance *g);
+/* Learns a committed or predefined type that is not learned yet. If it can, the type is in pw_registry_types then.
+ * `role`: of the use for which it is learned; PW_SEND without one. */
+void pw_learning_learn(MPI_Datatype type, pw_role role);
 
 /* Learns a predefined type, and returns its entry. NULL: it has none, or this is no predefined type. */
 pw_entry *pw_learning_predefined(MPI_Datatype type);

@@ -216,21 +216,17 @@ static void register_type(pw_glance *g)
     }
 }
 
-void pw_learning_learn_seen(pw_glance *g)
-{
-    if (pw_registry_learned(g->type))
-        return;
-    PW_HOLD(&learning.lock);
-    if (!pw_registry_learned(g->type) && open_learning())
-        register_type(g);
-}
-
-void pw_learning_learn(MPI_Datatype type)
+void pw_learning_learn(MPI_Datatype type, pw_role role)
 {
     pw_glance g;
 
-    pw_glance_begin(&g, type, PW_SEND);
-    pw_learning_learn_seen(&g);
+    if (pw_registry_learned(type))
+        return;
+    pw_glance_begin(&g, type, role);
+    pthread_mutex_lock(&learning.lock);
+    if (!pw_registry_learned(type) && open_learning())
+        register_type(&g);
+    pthread_mutex_unlock(&learning.lock);
     pw_glance_end(&g);
 }
 
@@ -253,7 +249,7 @@ pw_entry *pw_learning_predefined(MPI_Datatype type)
 {
     if (!pw_predefined_is(type))
         return NULL;
-    pw_learning_learn(type);
+    pw_learning_learn(type, PW_SEND);
     return pw_registry_learned(type);
 }
 

@@ -29,7 +29,7 @@ void pw_registry_committed(MPI_Datatype type)
     if (commits % LOOK_EVERY == 0)
         pw_fortran_redirect();
     if (pw_note_is_off)
-        pw_learning_learn(type);
+        pw_learning_learn(type, PW_SEND);
     else
         take_note(type, pw_note_make(0));
 }
@@ -41,17 +41,17 @@ void pw_registry_duplicated(MPI_Datatype original, MPI_Datatype type)
     if (pw_note_is(found))
         take_note(type, found);
     else if (found)
-        pw_learning_learn(type);
+        pw_learning_learn(type, PW_SEND);
     else if (pw_predefined_is(original))
         pw_registry_committed(type);
 }
 
-static pw_entry *learn_noted(pw_glance *g)
+static pw_entry *learn_noted(MPI_Datatype type, pw_role role)
 {
-    uint64_t key = pw_type_key(g->type);
+    uint64_t key = pw_type_key(type);
     void *found;
 
-    pw_learning_learn_seen(g);
+    pw_learning_learn(type, role);
     found = pw_handle_table_find(&pw_registry_types, key);
     if (found && !pw_note_is(found)) {
         if (pw_note_is_reported)
@@ -61,33 +61,6 @@ static pw_entry *learn_noted(pw_glance *g)
     /* Learning has failed, so the note begins again. */
     pw_handle_table_swap(&pw_registry_types, key, found, pw_note_make(0));
     return &pw_entry_left_to_mpi;
-}
-
-/* `found`: the note of the type, or NULL if the type is not known. */
-pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
-{
-    pw_entry *entry;
-    pw_glance g;
-
-    if (!found)
-        return pw_registry_find_other(type);
-    pw_glance_begin(&g, type, use->role);
-    entry = pw_note_takes(&g, use, found, NULL, NULL) ? &pw_entry_left_to_mpi : learn_noted(&g);
-    pw_glance_end(&g);
-    return entry;
-}
-
-pw_entry *pw_registry_learn(MPI_Datatype type)
-{
-    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
-    pw_glance g;
-
-    if (!pw_note_is(found))
-        return found;
-    pw_glance_begin(&g, type, PW_SEND);
-    found = learn_noted(&g);
-    pw_glance_end(&g);
-    return found;
 }
 
 bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
@@ -100,6 +73,22 @@ bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *n
     left = pw_note_takes(&g, use, note, is_native, arg);
     pw_glance_end(&g);
     return left;
+}
+
+/* `found`: the note of the type, or NULL if the type is not known. */
+pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void *found)
+{
+    if (!found)
+        return pw_registry_find_other(type);
+    return pw_registry_leaves_noted(type, use, found, NULL, NULL) ? &pw_entry_left_to_mpi
+                                                                  : learn_noted(type, use->role);
+}
+
+pw_entry *pw_registry_learn(MPI_Datatype type)
+{
+    void *found = pw_handle_table_find(&pw_registry_types, pw_type_key(type));
+
+    return pw_note_is(found) ? learn_noted(type, PW_SEND) : found;
 }
 
 bool pw_registry_end_note_other(MPI_Datatype type)
