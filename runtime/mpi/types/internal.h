@@ -103,7 +103,4 @@ bool pw_predefined_is(MPI_Datatype type);
  * `role`: of the use for which it is learned; PW_SEND without one. */
 void pw_learning_learn(MPI_Datatype type, pw_role role);
 
-/* Learns a predefined type, and returns its entry. NULL: it has none, or this is no predefined type. */
-pw_entry *pw_learning_predefined(MPI_Datatype type);
-
 #endif

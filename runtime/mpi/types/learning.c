@@ -245,14 +245,6 @@ void pw_registry_let_go(MPI_Datatype type)
         PMPI_Type_delete_attr(type, learning.keyval);
 }
 
-pw_entry *pw_learning_predefined(MPI_Datatype type)
-{
-    if (!pw_predefined_is(type))
-        return NULL;
-    pw_learning_learn(type, PW_SEND);
-    return pw_registry_learned(type);
-}
-
 void pw_registry_leave(void)
 {
     pthread_mutex_lock(&learning.lock);

@@ -110,5 +110,10 @@ pw_entry *pw_registry_find_other(MPI_Datatype type)
 {
     bool noted = pw_note_is(pw_handle_table_find(&pw_registry_types, pw_type_key(type)));
 
-    return noted || !pw_registry_is_started() ? &pw_entry_left_to_mpi : pw_learning_predefined(type);
+    if (noted || !pw_registry_is_started())
+        return &pw_entry_left_to_mpi;
+    if (!pw_predefined_is(type))
+        return NULL;
+    pw_learning_learn(type, PW_SEND);
+    return pw_registry_learned(type);
 }
