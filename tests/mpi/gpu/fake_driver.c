@@ -704,6 +704,14 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     return fake_launch(&l, extra[1], *(size_t *)extra[3], s);
 }
 
+/* NVRTC 13.0 asks a driver in the process for tables of its own, and crashes if there is no such function. */
+int cuGetExportTable(const void **table, const void *id);
+int cuGetExportTable(const void **table, const void *id)
+{
+    (void)table, (void)id;
+    return FAKE_NOT_FOUND;
+}
+
 int cuGetErrorName(int error, const char **name);
 int cuGetErrorName(int error, const char **name)
 {
