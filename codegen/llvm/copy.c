@@ -180,6 +180,7 @@ static void copy_masked(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, LLVMValue
     LLVMTypeRef type = pw_gen_vec(g, 1, STEP);
     LLVMValueRef off = LLVMBuildShl(g->b, pw_gen_k(g, -1), n, "");
     LLVMValueRef mask = LLVMBuildBitCast(g->b, LLVMBuildNot(g->b, off, ""), LLVMVectorType(g->i1, STEP), "");
+    pw_masked_ask(g, dst);
     pw_masked_store(g, pw_masked_load(g, type, src, mask), dst, mask);
 }
 

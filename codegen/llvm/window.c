@@ -250,6 +250,12 @@ LLVMValueRef pw_masked_load(pw_gen *g, LLVMTypeRef type, LLVMValueRef p, LLVMVal
     return pw_gen_call(g, "llvm.masked.load", types, 2, args, 4);
 }
 
+void pw_masked_ask(pw_gen *g, LLVMValueRef p)
+{
+    if (g->unpack || g->shape->joined)
+        pw_gen_prefetch(g, p, true);
+}
+
 void pw_masked_store(pw_gen *g, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask)
 {
     LLVMTypeRef types[] = {LLVMTypeOf(value), g->ptr};
@@ -336,6 +342,20 @@ static LLVMValueRef gather_lanes(pw_gen *g, const window *w, int d, const LLVMVa
     return used == 1 ? shuffle_one(g, w, d, sources[first], first) : value;
 }
 
+/* Asks for the lines of a masked store of destination vector d at p. */
+static void ask_for_lines(pw_gen *g, const window *w, int d, LLVMValueRef p)
+{
+    int lanes = w->dst_bytes / w->lane, first = 0, last = lanes - 1;
+    const int *from = w->from + (ptrdiff_t)d * lanes;
+    while (from[first] < 0)
+        first++;
+    while (from[last] < 0)
+        last--;
+    pw_masked_ask(g, pw_gen_at_k(g, p, first * w->lane));
+    if ((last + 1 - first) * w->lane > VECTOR / 2)
+        pw_masked_ask(g, pw_gen_at_k(g, p, (last + 1) * w->lane - 1));
+}
+
 void pw_window_emit(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, const pw_move *moves, int n, LLVMValueRef left)
 {
     window w;
@@ -350,6 +370,8 @@ void pw_window_emit(pw_gen *g, LLVMValueRef dst, LLVMValueRef src, const pw_move
         LLVMValueRef p = pw_gen_at_k(g, dst, w.dst + d * w.dst_bytes);
         if (!value)
             continue;
+        if (mask && !left)
+            ask_for_lines(g, &w, d, p);
         if (mask)
             pw_masked_store(g, value, p, mask);
         else
