@@ -128,22 +128,33 @@ static pw_site *create(const pw_site_key *key, const pw_site_question *q)
 
 /* ---- rounds ------------------------------------------------------------------------------------------------------ */
 
-/* Tells the leading trial what all uses of a round are guessed to take in the ways of their sites, and in the first
- * round of each slot once more. */
+static int way_of(const pw_site *s, int slot)
+{
+    return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
+}
+
+/* Tells the leading trial what all uses of a round are guessed to take in the ways of their sites, in the first round
+ * of each slot once more, and in a slot that was not tried by that slot's ways: the sites of one call differ in what a
+ * slot costs them, so the one that leads knows no ratio of the round. */
 static void tell_guesses(const pw_round *r)
 {
     pw_trial *t = &r->lead->trial;
+    float guesses[PW_TRIAL_SLOTS] = {0};
 
-    t->guessed = 0;
     for (int slot = 0; slot < t->n; slot++)
         t->slots[slot].first = 0;
     for (int i = 0; i < r->n; i++) {
         const pw_site *s = r->sites[i];
 
-        t->guessed += (float)s->own_uses * fmaxf(s->cells[s->way[PW_TRIAL_USUAL]].total, 0);
-        for (int slot = 0; slot < t->n && slot < s->trial.n; slot++)
+        for (int slot = 0; slot < t->n && slot < s->trial.n; slot++) {
+            guesses[slot] += (float)s->own_uses * fmaxf(s->cells[way_of(s, slot)].total, 0);
             t->slots[slot].first += s->way[slot] == s->way[PW_TRIAL_USUAL] ? 0 : (float)s->own_uses * s->first[slot];
+        }
     }
+    t->guessed = guesses[PW_TRIAL_USUAL];
+    for (int slot = 1; slot < t->n && t->guessed > 0; slot++)
+        if (t->slots[slot].result == 0)
+            t->slots[slot].ratio = guesses[slot] / t->guessed;
 }
 
 void pw_round_end(pw_round *r, double ns)
@@ -178,11 +189,6 @@ void pw_round_spoil(pw_round *r)
 }
 
 /* ---- windows: all of this under the lock ------------------------------------------------------------------------- */
-
-static int way_of(const pw_site *s, int slot)
-{
-    return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
-}
 
 /* `round` 0: no round of that slot was timed; `shares` 0: none was here, but other ranks have found it best. */
 static void set_tried(pw_site *s, int way, float round, int shares)

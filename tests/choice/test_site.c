@@ -334,6 +334,36 @@ static void sites_of_a_round_are_judged_together(void **state)
     assert_int_equal(pw_site_take(&kb, &qb, NULL, NULL, &s), 1);
 }
 
+/* Makes rounds of two sites, and returns how many of the first `rounds` way 1 of `a` is taken in. */
+static int64_t rounds_of_both(mock *a, mock *b, int rounds)
+{
+    pw_site_question qa = question(a, -1, true), qb = question(b, -1, true);
+    pw_site_key ka = key(1, 1000), kb = key(2, 1000);
+    pw_site *s;
+
+    pw_site_take(&ka, &qa, NULL, NULL, &s);
+    for (int i = 0; i < rounds; i++) {
+        pw_round now = {.n = 0};
+        int x = pw_site_take(&ka, &qa, &now, NULL, &s), y = pw_site_take(&kb, &qb, &now, NULL, &s);
+
+        pw_round_end(&now, a->costs[x] + b->costs[y]);
+    }
+    pw_site_take(&ka, &qa, NULL, NULL, &s);
+    return s->cells[1].uses;
+}
+
+/* What a slot is expected to cost is that of all sites of a round, whichever of them leads: a way that is dear for one
+ * waits though it costs the one that leads nothing, and one that is dear for a small part of the round does not. */
+static void a_slot_costs_what_all_sites_pay(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        rounds_of_both(&(mock){.costs = {10000, 10000, -1}}, &(mock){.costs = {30000, 75000, -1}}, PW_TRIAL_SECOND), 0);
+    pw_site_reset();
+    assert_true(rounds_of_both(&(mock){.costs = {10000, 30000, -1}}, &(mock){.costs = {90000, -1, 100000}},
+                               PW_TRIAL_SECOND) > 0);
+}
+
 /* A site may have begun its window before it meets one that leads: both are judged once. */
 static void sites_that_meet_share_a_window(void **state)
 {
@@ -575,6 +605,7 @@ int main(void)
         cmocka_unit_test_setup(a_first_use_is_paid_once, reset),
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
+        cmocka_unit_test_setup(a_slot_costs_what_all_sites_pay, reset),
         cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
         cmocka_unit_test_setup(ends_take_one_way, reset),
         cmocka_unit_test_setup(many_uses_are_one_round, reset),
