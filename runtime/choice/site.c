@@ -284,8 +284,7 @@ static void meet(pw_site *lead, pw_site *s)
     lead->with[lead->nwith++] = s;
     lead->trial.differs |= way_of(s, lead->trial.own) != s->way[PW_TRIAL_USUAL];
     for (int i = 1; i < s->trial.n && i < lead->trial.n; i++)
-        if (s->way[i] != NONE && s->trial.slots[i].possible)
-            pw_trial_admit(&lead->trial, i, s->trial.slots[i].ratio);
+        lead->trial.slots[i].possible |= s->way[i] != NONE && s->trial.slots[i].possible;
 }
 
 static int take_part(pw_site *s, pw_round *r)

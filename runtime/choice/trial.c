@@ -103,15 +103,7 @@ void pw_trial_init(pw_trial *t, int n, int own, int safe, const float *ratios)
 {
     *t = (pw_trial){.n = n, .own = own, .safe = safe, .begin = PW_TRIAL_FIRST, .last.step = -1};
     for (int i = 0; i < n; i++)
-        t->slots[i] = (pw_trial_slot){.possible = ratios[i] >= 0, .ratio = ratios[i]};
-}
-
-void pw_trial_admit(pw_trial *t, int slot, float ratio)
-{
-    pw_trial_slot *s = &t->slots[slot];
-
-    s->ratio = s->possible && s->ratio < ratio ? s->ratio : ratio;
-    s->possible = true;
+        t->slots[i] = (pw_trial_slot){.possible = ratios[i] >= 0, .ratio = fmaxf(ratios[i], 1)};
 }
 
 void pw_trial_follow(pw_trial *t, const pw_trial *other, int own)

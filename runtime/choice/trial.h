@@ -91,9 +91,6 @@ typedef struct pw_trial {
  * site cannot carry it out. `own` and `safe` as in pw_trial. */
 void pw_trial_init(pw_trial *t, int n, int own, int safe, const float *ratios);
 
-/* A site that takes part in the rounds of this trial's site can carry out a slot, which is expected to take `ratio`
- * times the time of what it takes otherwise. */
-void pw_trial_admit(pw_trial *t, int slot, float ratio);
 /* Lets a trial go on as another one that has just been closed, with slot `own` for slot 0. Its window is over, and no
  * later one finds the record of one that it has had. */
 void pw_trial_follow(pw_trial *t, const pw_trial *other, int own);
