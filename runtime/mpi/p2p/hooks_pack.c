@@ -146,7 +146,7 @@ PW_INLINE pw_verdict move(pack_call c, MPI_Datatype type, MPI_Count size, MPI_Co
 {
     pw_verdict verdict = PW_DONE;
 
-    c.entry = pw_registry_use(type, (pw_note_use){.buf = c.user, .count = c.count, .role = PW_SEND, .times = 1});
+    c.entry = pw_registry_use(type, (pw_note_use){.buf = c.user, .count = c.count, .times = 1, .alone = true});
     if (!c.entry || pw_entry_is_left(c.entry) || !is_ordinary(&c, size, *position))
         return PW_PASS;
     if (is_on_host(&c)) {

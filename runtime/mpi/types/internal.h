@@ -12,7 +12,8 @@
  * pw_glance_begin sets the first fields only. */
 typedef struct pw_glance {
     MPI_Datatype type;
-    pw_role role; /* of the use for which MPI is asked; PW_SEND without one */
+    pw_role role;     /* of the use for which MPI is asked; PW_SEND without one */
+    MPI_Count extent; /* the true one; 0: not asked yet */
     bool has_envelope, has_contents;
     pw_diag diag;         /* why a question was answered by NULL, unless the type is basic */
     pw_contents contents; /* its envelope is valid before the rest is */
@@ -22,6 +23,8 @@ void pw_glance_begin(pw_glance *g, MPI_Datatype type, pw_role role);
 /* Return NULL if MPI has failed or memory is short; a basic type has no contents, either. */
 const pw_envelope *pw_glance_envelope(pw_glance *g);
 pw_contents *pw_glance_contents(pw_glance *g);
+/* Returns the true extent; 0: it is not known. */
+int64_t pw_glance_extent(pw_glance *g);
 /* Frees what has been read. */
 void pw_glance_end(pw_glance *g);
 
@@ -31,7 +34,7 @@ void pw_glance_end(pw_glance *g);
  * the type has been used enough to be learned; then it returns false. `note`: the type's, which is in
  * pw_registry_types. `is_native`: whether the use would be left to MPI with the entry of a type that looks the same. It
  * then counts as one with few bytes, so that a type that stays in use is learned in the end. NULL: that does not
- * matter. */
+ * matter. A use of a dense type that is alone counts as what asking about it has cost. */
 bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg);
 
 /* ---- recent.c ---------------------------------------------------------------------------------------------------- */
@@ -59,6 +62,8 @@ bool pw_constructed_read(const pw_contents *contents, pw_hash *out);
 
 /* Tells how a type of so many bytes, more than 0, looks in this use. Returns false if MPI has failed. */
 bool pw_look_read(pw_glance *g, int64_t size, pw_hash *out);
+/* Returns whether a type of so many bytes is certainly dense: its blocks adjoin, and it is made of a basic type. */
+bool pw_look_is_dense(pw_glance *g, int64_t size);
 
 /* ---- entries.c --------------------------------------------------------------------------------------------------- */
 

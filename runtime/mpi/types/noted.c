@@ -62,9 +62,12 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
     if (needed)
         return false;
     ns = pw_note_ns(note) + pw_note_gain(bytes < PLENTY ? bytes : PLENTY, staged) * use->times;
-    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS && is_native && pw_look_read(g, bytes / use->count, &look) &&
-        pw_entries_ask_alike(look, is_native, arg))
-        ns = few; /* to learn it would be in vain */
+    if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS) { /* is it in vain to learn the type? */
+        if (use->alone && pw_look_is_dense(g, bytes / use->count))
+            ns = pw_note_ns(note) + PW_NOTE_ASK_NS;
+        else if (is_native && pw_look_read(g, bytes / use->count, &look) && pw_entries_ask_alike(look, is_native, arg))
+            ns = few;
+    }
     if ((ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g)) || may_need_stage(g, bytes, use->role))
         return false;
     pw_handle_table_swap(&pw_registry_types, pw_type_key(g->type), note, pw_note_make(ns));

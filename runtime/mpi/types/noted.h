@@ -34,6 +34,7 @@
 enum {
     PW_NOTE_LEARN_NS = 3000,     /* what it costs to learn a strided type, and */
     PW_NOTE_LEARN_ENTRY_NS = 40, /* more for each number and type that its constructor was given */
+    PW_NOTE_ASK_NS = 400,        /* what it costs to ask how a type of few numbers was made */
     PW_NOTE_CALL_NS = 100,       /* what Packwright gains in a call with few bytes, and */
     PW_NOTE_BYTES_A_NS = 2,      /* one nanosecond more for so many bytes; */
     PW_NOTE_STAGED_NS = 350,     /* less where one message is staged, */
@@ -52,6 +53,7 @@ typedef struct pw_note_use {
     pw_role role;    /* of messages; PW_SEND for all other calls */
     int times;       /* for how many uses this one stands */
     int staged;      /* the nanoseconds that staging takes off its gain; not counted if it stands for several */
+    bool alone;      /* what is known of this type does not decide about buffers of other types in the call */
 } pw_note_use;
 
 /* The number of types that are noted and not learned; the uses that were left to MPI, and their bytes. */

@@ -63,21 +63,29 @@ bool pw_look_read(pw_glance *g, int64_t size, pw_hash *out)
         uint64_t key;
         pw_hash look;
     } last[128], *at;
-    MPI_Count lowest, extent;
+    int64_t extent = pw_glance_extent(g);
     uint64_t key, blocks;
 
-    if (PMPI_Type_get_true_extent_x(g->type, &lowest, &extent) != MPI_SUCCESS || extent <= 0)
+    if (extent <= 0)
         return false;
     key = pw_handle_hash((uint64_t)size + pw_handle_hash((uint64_t)extent));
     at = &last[key >> 57];
     if (at->key != key) {
         blocks = blocks_of(g);
-        at->look = blocks
-                       ? pw_hash_mix((pw_hash){blocks, 0}, (pw_hash){pw_site_size(size), pw_site_size((int64_t)extent)})
-                       : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});
+        at->look = blocks ? pw_hash_mix((pw_hash){blocks, 0}, (pw_hash){pw_site_size(size), pw_site_size(extent)})
+                          : pw_hash_mix((pw_hash){0, 1}, (pw_hash){(uint64_t)size, (uint64_t)extent});
         at->key = key;
     }
     *out = at->look;
     out->lo ^= g->role != PW_SEND;
     return true;
+}
+
+/* Backwards, blocks adjoin out of order. */
+bool pw_look_is_dense(pw_glance *g, int64_t size)
+{
+    const pw_contents *c = pw_glance_extent(g) == size ? pw_glance_contents(g) : NULL;
+
+    return c && (c->envelope.combiner == MPI_COMBINER_VECTOR || c->envelope.combiner == MPI_COMBINER_HVECTOR) &&
+           c->nums[2] > 0 && pw_contents_are_uniform(g->type, c);
 }

@@ -275,6 +275,77 @@ static void check_all_alike(void)
     check_alike("at once, equal", swap_blocks, 1);
 }
 
+/* A dense type that is made for one use and freed is not learned. */
+static void check_dense(void)
+{
+    enum { TIMES = 20 };
+    static double from[LONG], to[LONG];
+    long before = learned;
+
+    for (int i = 0; i < TIMES; i++) {
+        int n = LONG - i, position = 0;
+        MPI_Datatype type;
+
+        from[n - 1] = i;
+        MPI_Type_vector(n, 1, 1, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        MPI_Pack(from, 1, type, to, sizeof to, &position, MPI_COMM_WORLD);
+        CHECK(to[n - 1] == i && position == 8 * n, "%d of %d bytes of a dense type", position, 8 * n);
+        MPI_Type_free(&type);
+    }
+    CHECK(learned == before, "%ld of %d dense types were learned", learned - before, TIMES);
+}
+
+/* A type without gaps whose elements are out of order is learned, though a dense one of its size is known. */
+static void check_transposed(void)
+{
+    enum { TIMES = 5, N = 64 };
+    static double from[N * N], to[N * N];
+    long before = 0;
+
+    for (int i = 0; i < N * N; i++)
+        from[i] = i;
+    for (int i = 0; i <= TIMES; i++) {
+        int position = 0;
+        MPI_Datatype column, type;
+
+        MPI_Type_vector(N, 1, N, MPI_DOUBLE, &column);
+        if (i == 0)
+            MPI_Type_vector(N * N, 1, 1, MPI_DOUBLE, &type);
+        else
+            MPI_Type_create_hvector(N, 1, 8, column, &type);
+        MPI_Type_commit(&type);
+        before = i == 1 ? learned : before;
+        MPI_Pack(from, 1, type, to, sizeof to, &position, MPI_COMM_WORLD);
+        CHECK(to[1] == (i == 0 ? 1 : N) && to[N] == (i == 0 ? N : 1), "%g and %g of a type without gaps", to[1], to[N]);
+        MPI_Type_free(&type);
+        MPI_Type_free(&column);
+    }
+    CHECK(learned == before + TIMES, "%ld of %d transposed types were learned", learned - before, TIMES);
+}
+
+/* Blocks of strided types are staged only if the dense types beside them are known. */
+static void check_dense_beside_strided(void)
+{
+    enum { TIMES = 5 };
+    static double from[4 * LONG], to[4 * LONG];
+    static const int counts[2] = {1, 1}, displs[2] = {0, 2 * 8 * LONG};
+    long before = learned;
+
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Datatype types[2];
+
+        MPI_Type_vector(LONG, 1, 1, MPI_DOUBLE, &types[rank]);
+        MPI_Type_vector(LONG, 1, 2, MPI_DOUBLE, &types[1 - rank]);
+        MPI_Type_commit(&types[0]);
+        MPI_Type_commit(&types[1]);
+        MPI_Alltoallw(from, counts, displs, types, to, counts, displs, types, MPI_COMM_WORLD);
+        MPI_Type_free(&types[0]);
+        MPI_Type_free(&types[1]);
+    }
+    CHECK(learned == before + 2 * TIMES, "%ld of %d types of MPI_Alltoallw were learned", learned - before, 2 * TIMES);
+}
+
 /* Messages of short blocks are fewer than those before the first trial, which may end otherwise where packing is slow,
  * as under a sanitizer. */
 static void check_short_blocks(void)
@@ -559,6 +630,9 @@ static void check(void)
     check_send_asks_nothing();
     check_all_alike();
     check_short_blocks();
+    check_dense();
+    check_transposed();
+    check_dense_beside_strided();
     check_counts();
     check_other_calls();
     check_list();
