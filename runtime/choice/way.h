@@ -137,10 +137,8 @@ int pw_way_certain(unsigned set, unsigned refused, bool is_forced);
  * the message to the MPI. Returns how many. */
 int pw_way_rivals(unsigned set, const uint8_t **ways);
 
-/*
- * The bytes by which a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all: what MPIs do depends on the
- * length of each block, so collectives are looked up as two of their blocks, and neighbourhoods as one.
- */
+/* The bytes by which a message of `blocks` > 0 blocks is looked up, `bytes` > 0 in all: what MPIs do depends on the
+ * length of each block, so collectives are looked up as two of their blocks, and neighbourhoods as one. */
 static inline int64_t pw_cost_bytes(pw_call_kind kind, int64_t bytes, int64_t blocks)
 {
     int64_t known = kind == PW_CALL_NEIGHBOUR ? 1 : 2, cost_bytes;

@@ -88,10 +88,8 @@ static uint64_t key_of(const void *function, const uint64_t *params, size_t word
     return key;
 }
 
-/*
- * Returns the graph of a key, which may not be made yet, or be set up for what had the slot before. NULL: the key has
- * not come back `least` times, or keys in use have all of its slots.
- */
+/* Returns the graph of a key, which may not be made yet, or be set up for what had the slot before. NULL: the key has
+ * not come back `least` times, or keys in use have all of its slots. */
 static pw_gpu_graph *find(pw_gpu_graph *graphs, void *function, uint64_t key, int least)
 {
     unsigned home = (unsigned)(key >> 32) % PW_GPU_GRAPHS;

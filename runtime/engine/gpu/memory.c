@@ -34,10 +34,8 @@ typedef struct gpu_runtimes {
     unsigned long long objects; /* mapped by the loader since the start of the process */
 } gpu_runtimes;
 
-/*
- * Looks at the name of one mapped object. (Asking dlopen for libraries that are not mapped would search the file system
- * each time.) Ends the iteration at the first object if nothing was loaded since the last look.
- */
+/* Looks at the name of one mapped object. (Asking dlopen for libraries that are not mapped would search the file system
+ * each time.) Ends the iteration at the first object if nothing was loaded since the last look. */
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     gpu_runtimes *found = arg;
@@ -53,10 +51,8 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/*
- * To be called when the driver is mapped. Network libraries map it for themselves, also in programs that never use a
- * GPU: as long as it is not initialised, no address is a GPU's.
- */
+/* To be called when the driver is mapped. Network libraries map it for themselves, also in programs that never use a
+ * GPU: as long as it is not initialised, no address is a GPU's. */
 static void look_at_cuda(void)
 {
     bool sleeps = pw_cu_find() && pw_cu_sleeps();
@@ -87,10 +83,8 @@ static void look(void)
     atomic_store_explicit(&objects_seen, found.objects, memory_order_release);
 }
 
-/*
- * Whether the CPU can read the word at this address. The system call reads the word, and then fails because of its
- * first argument. On other systems the answer is no, and the driver is asked every time.
- */
+/* Whether the CPU can read the word at this address. The system call reads the word, and then fails because of its
+ * first argument. On other systems the answer is no, and the driver is asked every time. */
 static bool is_readable(const void *address)
 {
 #ifdef SYS_rt_sigprocmask

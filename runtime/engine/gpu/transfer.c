@@ -49,10 +49,8 @@ static pw_status move(transfer *t, int64_t first, int64_t n, pw_gpu_packed packe
     return pw_gpu_move_objects(t->lane, &t->order.buffer, &m);
 }
 
-/*
- * Unpacks the first `bytes` bytes of an object, for a message that was shorter than the receive. Packs the object as it
- * is, overwrites the beginning of the packed form, and unpacks all of it: the rest of the object keeps its bytes.
- */
+/* Unpacks the first `bytes` bytes of an object, for a message that was shorter than the receive. Packs the object as it
+ * is, overwrites the beginning of the packed form, and unpacks all of it: the rest of the object keeps its bytes. */
 static pw_status unpack_beginning(transfer *t, int64_t object, pw_gpu_packed packed, int64_t bytes)
 {
     pw_gpu *gpu = gpu_of(t);

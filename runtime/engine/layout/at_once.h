@@ -17,10 +17,8 @@ PW_INLINE bool pw_layout_call_kernel(pw_layout *l, pw_direction direction, char 
     return fn;
 }
 
-/*
- * Moves objects if one call does it that is not counted. False: nothing is done, and the caller goes the long way.
- * Short calls are bound by what they store, saved registers included: this way keeps nothing in memory.
- */
+/* Moves objects if one call does it that is not counted. False: nothing is done, and the caller goes the long way.
+ * Short calls are bound by what they store, saved registers included: this way keeps nothing in memory. */
 PW_INLINE bool pw_layout_move_at_once(pw_layout *l, pw_direction direction, char *mem, int64_t count, char *packed)
 {
     if ((uint64_t)count - 1 >= (uint64_t)l->at_once[direction])

@@ -69,10 +69,8 @@ const pw_canonical *pw_library_canonical(const packwright_type *type, pw_status 
 /* Returns the tree to walk over: the canonical one if there is one, else the type's own. */
 const pw_node *pw_library_tree(const packwright_type *type);
 
-/*
- * Returns the layout, and makes it at the first call. *out is NULL for types that have none and are moved by their tree
- * (move.c). Fails only when there is no memory.
- */
+/* Returns the layout, and makes it at the first call. *out is NULL for types that have none and are moved by their tree
+ * (move.c). Fails only when there is no memory. */
 packwright_status pw_library_layout(const packwright_type *type, pw_layout **out);
 
 /* ---- moves (move.c) ------------------------------------------------------------------------------------ */

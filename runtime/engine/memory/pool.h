@@ -28,10 +28,8 @@ static inline void pw_pool_give(void *buffer, int64_t bytes)
     pw_pool_give_to(PW_POOL_OWN, buffer, bytes);
 }
 
-/*
- * Cells are small objects of one size, each of which describes an operation under way and lives as long as that. A
- * thread keeps the cells that it gets back for its next operations.
- */
+/* Cells are small objects of one size, each of which describes an operation under way and lives as long as that. A
+ * thread keeps the cells that it gets back for its next operations. */
 enum { PW_CELL_BYTES = 384 };
 
 /* Takes a cell: PW_CELL_BYTES bytes, aligned for any type, not cleared. NULL: out of memory. */

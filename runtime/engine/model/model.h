@@ -34,10 +34,8 @@ static inline bool pw_model_has(const pw_model *m, pw_fact fact)
     return m->measured >> fact & 1;
 }
 
-/*
- * Returns the model of this process: that of the file which pw_model_start has found, else the defaults. Never NULL;
- * constant after start.
- */
+/* Returns the model of this process: that of the file which pw_model_start has found, else the defaults. Never NULL;
+ * constant after start. */
 const pw_model *pw_model_now(void);
 
 /* Reads PACKWRIGHT_MODEL, and the file for this MPI ("mpich", "openmpi"). A file that cannot be used leads to one

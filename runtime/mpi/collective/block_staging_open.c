@@ -388,10 +388,8 @@ static bool place_blocks(pw_block_staging *b, const pw_side *side, const tally *
     return b->runs > 0;
 }
 
-/*
- * Where MPI computes with elements, it gets objects of the program's type: the staging buffer itself if the type is
- * dense, else a mirror, a copy in host memory with the same layout, whose gaps are zeroes and are not copied back.
- */
+/* Where MPI computes with elements, it gets objects of the program's type: the staging buffer itself if the type is
+ * dense, else a mirror, a copy in host memory with the same layout, whose gaps are zeroes and are not copied back. */
 static pw_status open_operand(pw_block_staging *b, pw_side *side, const pw_message *m)
 {
     pw_status status = b->needed ? pw_operand_stage(&b->whole, m) : PW_ERR_UNSUPPORTED;

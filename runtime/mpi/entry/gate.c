@@ -20,10 +20,8 @@ _Thread_local unsigned pw_gate_judged;
 /* Until the next functions are known, no call may go past the gate (pw_deferred_start). */
 _Atomic int64_t pw_gate_unfinished = PW_GATE_DEFERRED;
 
-/*
- * With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens although nothing is accelerated:
- * the collective that merges the ranks' statistics in MPI_Finalize must find this rank present.
- */
+/* With PACKWRIGHT_DISABLE and PACKWRIGHT_STATS (or _TRACE) both set, the gate opens although nothing is accelerated:
+ * the collective that merges the ranks' statistics in MPI_Finalize must find this rank present. */
 static pw_gate_state decide_state(void)
 {
     if (pw_env_bool(PW_ENV_DISABLE) && !pw_layout_use_is_reported())

@@ -16,10 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * What mpi.h of each MPI names, so that every library of its ABI has it, and no library of another ABI does: a variable
- * of Open MPI, and the function behind MPI_DUP_FN of MPICH.
- */
+/* What mpi.h of each MPI names, so that every library of its ABI has it, and no library of another ABI does: a variable
+ * of Open MPI, and the function behind MPI_DUP_FN of MPICH. */
 static const char *const marks[] = {[PW_FOUND_MPICH] = "MPIR_Dup_fn", [PW_FOUND_OPEN_MPI] = "ompi_mpi_comm_world"};
 
 /* Returns whether a library of MPI has the standard's ABI; those that have only the calls of MPI 5 answer -1. */

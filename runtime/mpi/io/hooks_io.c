@@ -86,10 +86,8 @@ static int fail(MPI_File fh, pw_status status)
     return error;
 }
 
-/*
- * Whether a call may become several: no other rank makes it as often, the file is not in atomic mode, and no other
- * thread moves the file pointer in between.
- */
+/* Whether a call may become several: no other rank makes it as often, the file is not in atomic mode, and no other
+ * thread moves the file pointer in between. */
 static bool may_be_cut(const pw_io_call *call)
 {
     int atomic = 1, threads = MPI_THREAD_SINGLE;

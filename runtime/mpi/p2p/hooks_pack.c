@@ -138,10 +138,8 @@ static __attribute__((noinline)) pw_verdict move_anywhere(const pack_call *c, MP
     return PW_DONE;
 }
 
-/*
- * Unusual arguments are left to MPI. Short calls take as long as this way to the kernel, so a call on known host memory
- * makes no buffer: a struct that is copied as soon as it is filled makes the processor wait for the stores.
- */
+/* Unusual arguments are left to MPI. Short calls take as long as this way to the kernel, so a call on known host memory
+ * makes no buffer: a struct that is copied as soon as it is filled makes the processor wait for the stores. */
 PW_INLINE pw_verdict move(pack_call c, MPI_Datatype type, MPI_Count size, MPI_Count *position, MPI_Comm comm, int *rc)
 {
     pw_verdict verdict = PW_DONE;

@@ -74,10 +74,8 @@ pw_verdict pw_hook_Test(MPI_Request *request, int *flag, MPI_Status *status, int
 
 /* ---- start ------------------------------------------------------------------------------------------------------ */
 
-/*
- * A thread remembers starts that were left to MPI by the places where the program keeps its requests, so that those of
- * an array have places of their own. `by`: the site that has left it; NULL: the request has no operation.
- */
+/* A thread remembers starts that were left to MPI by the places where the program keeps its requests, so that those of
+ * an array have places of their own. `by`: the site that has left it; NULL: the request has no operation. */
 typedef struct left_start {
     uint64_t key; /* the request; 0: the start was not left */
     pw_site *by;

@@ -84,10 +84,8 @@ static inline void pw_loopback_done(pw_loopback_receive *r, bool well)
         pw_loopback_end(r, well);
 }
 
-/*
- * MPI is about to get a message to this process. If the result is not NULL, the move has begun and MPI must get an
- * empty message. The caller has a share in the move then. `out` NULL: the message is not to be moved.
- */
+/* MPI is about to get a message to this process. If the result is not NULL, the move has begun and MPI must get an
+ * empty message. The caller has a share in the move then. `out` NULL: the message is not to be moved. */
 pw_loopback_move *pw_loopback_send(MPI_Comm comm, int tag, const pw_message *out);
 
 /* Waits until the message is there. */

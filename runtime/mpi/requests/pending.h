@@ -49,10 +49,8 @@ typedef struct pw_pending_ops {
      */
     bool (*begin_start)(pw_pending *p);
     bool (*begin_complete)(pw_pending *p, const MPI_Status *status);
-    /*
-     * Returns whether a part of the active operation is still under way that MPI does not know of, and lets it and MPI
-     * go on. As long as it is, completing calls must not let MPI complete the request. NULL: there is no such part.
-     */
+    /* Returns whether a part of the active operation is still under way that MPI does not know of, and lets it and MPI
+     * go on. As long as it is, completing calls must not let MPI complete the request. NULL: there is no such part. */
     bool (*is_held)(pw_pending *p);
     /* Ends what `start` has begun, since MPI has not started the operation, or has not completed it without error.
      * NULL: there is nothing to do. */

@@ -10,10 +10,8 @@
 #include "runtime/mpi/strategy/staging.h"
 #include "runtime/mpi/types/registry.h"
 
-/*
- * Whether MPI may certainly have both buffers of a call. Either may be MPI_IN_PLACE or null. Without a GPU runtime in
- * the process, remembers the buffers for the wrappers (pw_memory_is_known_host).
- */
+/* Whether MPI may certainly have both buffers of a call. Either may be MPI_IN_PLACE or null. Without a GPU runtime in
+ * the process, remembers the buffers for the wrappers (pw_memory_is_known_host). */
 bool pw_operands_are_native(const void *a, const void *b, MPI_Datatype type);
 
 /* Whether MPI must not get the buffer of a described message. */

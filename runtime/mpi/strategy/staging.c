@@ -78,10 +78,8 @@ bool pw_staging_open(pw_staging *s, const pw_message *m)
     return settle(s, m, strategy, record);
 }
 
-/*
- * While a round is timed: if the staging's kernel is not there yet, lets the bytes that the site has moved in other
- * ways count towards it. Otherwise a way that loses by the interpreter would never get the kernel by which it wins.
- */
+/* While a round is timed: if the staging's kernel is not there yet, lets the bytes that the site has moved in other
+ * ways count towards it. Otherwise a way that loses by the interpreter would never get the kernel by which it wins. */
 static void ask_for_kernel(const pw_staging *s, pw_direction direction)
 {
     pw_kernel *k = s->buffer.place.kind == PW_PLACE_HOST && s->buffer.layout && !s->buffer.layout->contiguous
