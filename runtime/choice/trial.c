@@ -77,6 +77,7 @@ typedef struct view {
     int turns[PW_TRIAL_SLOTS];  /* steps so far */
     int best;                   /* the slot with the least time; slot 0 where none has one */
     int last;                   /* the slot of the last step; -1: there was none */
+    bool brief;                 /* the safe slot has had few rounds and no more */
 } view;
 
 static view look(const pw_trial *t, int steps)
@@ -84,10 +85,11 @@ static view look(const pw_trial *t, int steps)
     view v = {.best = PW_TRIAL_USUAL, .last = -1};
 
     for (int i = 0; i < steps; i++) {
-        int step = atomic_load_explicit(&t->record->steps[i], memory_order_relaxed) & ~BRIEF;
+        int found = atomic_load_explicit(&t->record->steps[i], memory_order_relaxed), step = found & ~BRIEF;
 
         if (step > 0 && step <= t->n)
             v.turns[v.last = step - 1]++;
+        v.brief = step == 1 + t->safe ? found != step : v.brief;
     }
     for (int i = 0; i < t->n; i++) {
         v.time[i] = time_of(t->record, i);
@@ -306,11 +308,11 @@ static const float cold = 8;
 
 /* Returns the ratio to keep of a slot of which a window found `ratio`. A disturbed window is not to decide: what takes
  * far longer than in the window before keeps its ratio, and what is tried first is allowed to be cold. What was guessed
- * to be best is tried again in any case. */
-static float kept_ratio(const pw_trial *t, int slot, float time, float ratio)
+ * to be best, or had few rounds, is tried again in any case. */
+static float kept_ratio(const pw_trial *t, const view *v, int slot, float time, float ratio)
 {
     const pw_trial_slot *s = &t->slots[slot];
-    bool as_before = s->result > 0 || slot == t->own;
+    bool as_before = s->result > 0 || slot == t->own || (slot == t->safe && v->brief);
 
     if (ratio <= s->ratio || time <= far_behind * s->result || (!as_before && slot == t->safe))
         return ratio;
@@ -326,7 +328,7 @@ static void conclude(pw_trial *t, const view *v, int found)
         float time = v->time[i] == 0 && i == t->own ? v->time[PW_TRIAL_USUAL] : v->time[i];
 
         if (time > 0) {
-            t->slots[i].ratio = kept_ratio(t, i, time, time / best);
+            t->slots[i].ratio = kept_ratio(t, v, i, time, time / best);
             t->slots[i].result = time;
         }
     }

@@ -363,6 +363,22 @@ static void what_is_safe_is_soon_seen(void **state)
     assert_true(run(&slow, ranks, 0, PW_TRIAL_SECOND) == 10);
 }
 
+/* Two disturbed rounds do not make it wait for longer than its guess does. */
+static void what_is_safe_is_not_judged_by_two_rounds(void **state)
+{
+    const double guesses[] = {27, 10};
+    const world w = {.ways = 2, .cost = {8, 10}, .disturbed = 0, .from = 0, .until = PW_TRIAL_SECOND};
+    rank ranks[2];
+
+    (void)state;
+    ranks[0] = ranks[1] = begin(&w, guesses);
+    run(&w, ranks, 0, 256);
+    assert_int_equal(ranks[0].way[0], 1);
+    run(&w, ranks, 256, 300);
+    assert_int_equal(ranks[0].way[0], 0);
+    assert_int_equal(ranks[1].way[0], 0);
+}
+
 /* A guess that was disturbed is tried again, also where it is the safe one. */
 static void a_safe_guess_is_tried_again(void **state)
 {
@@ -585,6 +601,7 @@ int main(void)
         cmocka_unit_test(what_is_far_behind_is_not_repeated),
         cmocka_unit_test(what_is_safe_is_believed_at_once),
         cmocka_unit_test(what_is_safe_is_soon_seen),
+        cmocka_unit_test(what_is_safe_is_not_judged_by_two_rounds),
         cmocka_unit_test(a_safe_guess_is_tried_again),
         cmocka_unit_test(what_is_safe_comes_first),
         cmocka_unit_test(what_is_dear_waits),
