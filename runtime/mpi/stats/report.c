@@ -124,7 +124,7 @@ static void put_site(void *arg, const pw_site *site)
     pw_json_hash(json, "hash", site->example);
     put_count(json, "low", site->key.size > 0 ? pw_site_most((uint16_t)(site->key.size - 1)) : 0);
     put_count(json, "high", pw_site_most(site->key.size));
-    put_count(json, "kind", site->key.kind % PW_CALL_KINDS + site->key.role / PW_SITE_LATER);
+    put_count(json, "kind", site->key.kind % PW_CALL_KINDS + site->key.role / PW_SITE_LATER % 2);
     put_count(json, "memory", (site->key.place & 0xffff) != 0);
     pw_json_open(json, "ways", '{');
     for (int id = 0; id < site->ways; id++)

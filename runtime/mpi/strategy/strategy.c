@@ -145,20 +145,21 @@ static int32_t place_of(const pw_message *m)
 }
 
 /* Messages that receivers may move have sites of their own, as those of other devices, and those to oneself. What one
- * kind of call sends between two processes the other kind may receive, so these are ends of one; gets are no other end
- * of puts, nor reads of writes. A way that is forced for a while leaves no trace in what trials have found. */
+ * kind of call sends between two processes the other kind may receive, started or not, so these are ends of one; gets
+ * are no other end of puts, nor reads of writes. A way that is forced for a while leaves no trace in what trials have
+ * found. */
 static pw_site_key key_of(const pw_asked *a)
 {
     const pw_message *m = a->message;
-    unsigned set = a->now.set, later = m->kind == PW_CALL_NONBLOCKING;
+    unsigned set = a->now.set, later = m->kind == PW_CALL_NONBLOCKING, started = later * m->variant;
 
     return (pw_site_key){.shape = m->to ? shape_of(&a->now) << 32 | shape_of(&a->to) : shape_of(&a->now),
                          .size = pw_site_size(m->cost_bytes),
                          .kind = (uint8_t)(m->kind - later + PW_CALL_KINDS * chosen_by.forced),
-                         .role = (uint8_t)(m->role + PW_SITE_LATER * later),
+                         .role = (uint8_t)(m->role + PW_SITE_LATER * later + PW_SITE_STARTED * started),
                          .place = place_of(m) + (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
                                   (pw_call_is_passed_on(m->kind) && m->role == PW_RECV ? FETCHED : 0) +
-                                  VARIANT * m->variant};
+                                  VARIANT * (m->variant - (int)started)};
 }
 
 static void share_trials(void)

@@ -144,8 +144,9 @@ bool pw_joining_is_barred(void);
 bool pw_message_is_one_block(const pw_message *m);
 /* MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
 enum { PW_LEAST_READ = 2048, PW_LEAST_READ_BY_MPICH = 16 << 10 };
-/* Is added to the role of a site whose kind is PW_CALL_NONBLOCKING; in its key stands the kind before. */
-enum { PW_SITE_LATER = 4 };
+/* Are added to the role of a site whose kind is PW_CALL_NONBLOCKING, in whose key stands the kind before, and if
+ * persistent requests send or receive its messages. */
+enum { PW_SITE_LATER = 4, PW_SITE_STARTED = 8 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
 /* For a message that is sent or received again. Returns whether its site certainly chooses as it did when *s was opened

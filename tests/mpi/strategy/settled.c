@@ -10,6 +10,8 @@
 #include "tests/mpi/support/handles.h"
 #include "tests/mpi/support/harness.h"
 
+#include <unistd.h>
+
 enum { SHORT = 8, LONG = 16384, OFTEN = 200 };
 
 static int rank;
@@ -163,6 +165,48 @@ static void sides_are_tried_together(void)
     MPI_Type_free(&types[0]);
 }
 
+/* Starts a send and receives, rank 0 in that order. Each rank keeps the other one waiting: rank 0 if it packs, and rank
+ * 1 if it does not. Returns whether it packs. */
+static bool start_and_receive(MPI_Request *send, MPI_Datatype type)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    long before = count_isend;
+    bool packs;
+
+    if (rank == 1)
+        MPI_Irecv(in, 1, type, 0, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Start(send);
+    packs = count_isend > before;
+    if (packs == (rank == 0))
+        usleep(2000);
+    if (rank == 0)
+        MPI_Irecv(in, 1, type, 1, 0, MPI_COMM_WORLD, &requests[1]);
+    requests[0] = *send;
+    MPI_Waitall(2, requests, statuses);
+    *send = requests[0];
+    return packs;
+}
+
+/* What persistent requests send may be received by others: both ranks have the same verdict. */
+static void ends_are_judged_together(void)
+{
+    enum { BLOCKS = 8, BLOCK = 2048, ROUNDS = 64 };
+    MPI_Request send;
+    MPI_Datatype type;
+    int packs = 0, packing;
+
+    MPI_Type_vector(BLOCKS, BLOCK, 2 * BLOCK, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    MPI_Send_init(out, 1, type, 1 - rank, 0, MPI_COMM_WORLD, &send);
+    for (int i = 0; i < ROUNDS; i++)
+        packs = start_and_receive(&send, type);
+    MPI_Allreduce(&packs, &packing, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(packing != 1, "one rank has settled on packing, and the other one has not");
+    MPI_Request_free(&send);
+    MPI_Type_free(&type);
+}
+
 /* ---- messages that go past the gate ------------------------------------------------------------------------------ */
 
 static MPI_Datatype within_type;
@@ -227,6 +271,7 @@ static void check_all(void)
     in = calloc(4 * LONG, sizeof *in);
     if (tried) {
         sides_are_tried_together();
+        ends_are_judged_together();
     } else {
         handles_are_reused();
         requests_are_reused();
