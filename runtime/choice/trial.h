@@ -17,11 +17,12 @@
  * a message, and one rank's interruption does not make it part from the others. A rank alone has records of its own.
  *
  * What a trial may cost is bounded. A window has a budget of lost time, in units of the best slot's; a slot that is
- * expected to take more than is left of it waits for a later window, whose budget grows with the rounds behind it.
- * Where the usual slot takes longer than was guessed, as where the program waits for a disk or a peer, so much less of
- * the time is lost by a way that was guessed to be dearer. A slot that turns out to be behind gets no further turn, and
- * a window ends when one slot is left. Where rounds are so short that a first use of a way would count, the window ends
- * after its first step, and the next one comes late.
+ * expected to take more than is left of it waits for a later window, whose budget grows with the rounds behind it; the
+ * safe slot, while it was never seen, gets two rounds at once if these take no more. Where the usual slot takes longer
+ * than was guessed, as where the program waits for a disk or a peer, so much less of the time is lost by a way that was
+ * guessed to be dearer. A slot that turns out to be behind gets no further turn, and a window ends when one slot is
+ * left. Where rounds are so short that a first use of a way would count, the window ends after its first step, and the
+ * next one comes late.
  *
  * A slot's first window meets memory that no process has touched, and kernels that are still being compiled; others may
  * be disturbed. So the next window tries again what may have lost for that, and then believes what it sees.
