@@ -167,12 +167,14 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
 }
 
 /* Whether the safe slot, which needs no memory and no kernel, gets few rounds since it was never seen and is guessed to
- * be too dear for a turn: a wrong guess would hold for hundreds of rounds. */
+ * be too dear for a turn: a wrong guess would hold for hundreds of rounds. Short rounds take longer in windows, all
+ * others by more than the safe ones, so that few of them judge nothing. */
 static bool is_tried_briefly(const pw_trial *t, const view *v)
 {
     const pw_trial_slot *s = &t->slots[t->safe];
 
     return s->possible && s->result == 0 && t->safe != t->own && v->turns[t->safe] == 0 &&
+           v->time[PW_TRIAL_USUAL] >= short_ns &&
            FEW * loss_of(t, v, t->safe) <= PW_TRIAL_ROUNDS * left_of_budget(t, v);
 }
 
