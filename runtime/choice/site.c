@@ -163,8 +163,7 @@ void pw_round_end(pw_round *r, double ns)
         PW_HOLD(&sites.lock);
         if (r->turn.step >= 0)
             r->lead->shares[r->turn.slot] = r->carried > 0 ? r->carried : r->count;
-        if (r->turn.slot == PW_TRIAL_USUAL)
-            tell_guesses(r);
+        tell_guesses(r);
         pw_trial_add(&r->lead->trial, r->turn, ns);
     }
     pw_round_drop(r);

@@ -364,6 +364,28 @@ static void a_slot_costs_what_all_sites_pay(void **state)
                                PW_TRIAL_SECOND) > 0);
 }
 
+/* Where only a site can take a slot that joins after the rounds of slot 0, the slot is expected to cost what it costs
+ * that site. */
+static void a_slot_of_a_late_site_has_its_cost(void **state)
+{
+    mock a = {.costs = {100000, 110000, -1}}, b = {.costs = {300000, -1, 30000000}};
+    pw_site_question qa = question(&a, -1, true), qb = question(&b, -1, true);
+    pw_site_key ka = key(1, 1000), kb = key(2, 1000);
+    pw_site *s;
+
+    (void)state;
+    for (int i = 0; i < PW_TRIAL_SECOND; i++) {
+        pw_round now = {.n = 0};
+        double ns = a.costs[pw_site_take(&ka, &qa, &now, NULL, &s)];
+
+        if (i > PW_TRIAL_FIRST + PW_TRIAL_ROUNDS)
+            ns += b.costs[pw_site_take(&kb, &qb, &now, NULL, &s)];
+        pw_round_end(&now, ns);
+    }
+    pw_site_take(&kb, &qb, NULL, NULL, &s);
+    assert_int_equal(s->cells[2].uses, 0);
+}
+
 /* A site may have begun its window before it meets one that leads: both are judged once. */
 static void sites_that_meet_share_a_window(void **state)
 {
@@ -606,6 +628,7 @@ int main(void)
         cmocka_unit_test_setup(a_round_has_one_way, reset),
         cmocka_unit_test_setup(sites_of_a_round_are_judged_together, reset),
         cmocka_unit_test_setup(a_slot_costs_what_all_sites_pay, reset),
+        cmocka_unit_test_setup(a_slot_of_a_late_site_has_its_cost, reset),
         cmocka_unit_test_setup(sites_that_meet_share_a_window, reset),
         cmocka_unit_test_setup(ends_take_one_way, reset),
         cmocka_unit_test_setup(many_uses_are_one_round, reset),
