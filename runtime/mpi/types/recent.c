@@ -84,8 +84,9 @@ bool pw_look_read(pw_glance *g, int64_t size, pw_hash *out)
 /* Backwards, blocks adjoin out of order. */
 bool pw_look_is_dense(pw_glance *g, int64_t size)
 {
-    const pw_contents *c = pw_glance_extent(g) == size ? pw_glance_contents(g) : NULL;
+    const pw_envelope *e = pw_glance_extent(g) == size ? pw_glance_envelope(g) : NULL;
+    bool is_vector = e && (e->combiner == MPI_COMBINER_VECTOR || e->combiner == MPI_COMBINER_HVECTOR);
+    const pw_contents *c = is_vector ? pw_glance_contents(g) : NULL;
 
-    return c && (c->envelope.combiner == MPI_COMBINER_VECTOR || c->envelope.combiner == MPI_COMBINER_HVECTOR) &&
-           c->nums[2] > 0 && pw_contents_are_uniform(g->type, c);
+    return c && c->nums[2] > 0 && pw_contents_are_uniform(g->type, c);
 }
