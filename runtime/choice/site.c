@@ -133,9 +133,9 @@ static int way_of(const pw_site *s, int slot)
     return s->way[slot] == NONE ? s->way[PW_TRIAL_USUAL] : s->way[slot];
 }
 
-/* Tells the leading trial what all uses of a round are guessed to take in the ways of their sites, in the first round
- * of each slot once more, and in a slot that was not tried by that slot's ways: the sites of one call differ in what a
- * slot costs them, so the one that leads knows no ratio of the round. */
+/* Tells the leading trial what a round is guessed to take: in slot 0, more in the first round of each slot, and in a
+ * slot that was never tried, as a ratio. Each is a sum over all sites: they differ in what a slot costs them, so the
+ * one that leads does not know the ratio of the round. */
 static void tell_guesses(const pw_round *r)
 {
     pw_trial *t = &r->lead->trial;

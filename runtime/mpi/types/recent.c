@@ -81,7 +81,7 @@ bool pw_look_read(pw_glance *g, int64_t size, pw_hash *out)
     return true;
 }
 
-/* Backwards, blocks adjoin out of order. */
+/* With a negative stride, blocks that adjoin are out of order. */
 bool pw_look_is_dense(pw_glance *g, int64_t size)
 {
     const pw_envelope *e = pw_glance_extent(g) == size ? pw_glance_envelope(g) : NULL;
