@@ -150,12 +150,8 @@ int pw_window_blocks(const pw_gen *g, const pw_move *moves, int n, int64_t dst_s
 LLVMValueRef pw_mask_keep(pw_gen *g, LLVMValueRef constant, int lanes, uint64_t bits);
 LLVMValueRef pw_masked_load(pw_gen *g, LLVMTypeRef type, LLVMValueRef p, LLVMValueRef mask);
 void pw_masked_store(pw_gen *g, LLVMValueRef value, LLVMValueRef p, LLVMValueRef mask);
-/*
- * Asks for the line of p, to which a masked store is about to be made; only where that goes to memory, not to the
- * packed side, which is dense. Processors fetch the line of a plain store while it waits, but a Zen 5 not that of a
- * masked one: blocks of 12 bytes took a third longer to unpack to memory in no cache than without masks, and with their
- * lines asked for a tenth less. Where the lines are near, that costs less than a hundredth.
- */
+/* Asks for the line of p, to which a masked store is about to be made. Processors fetch the line of a plain store while
+ * it waits, but not all of them that of a masked one. Only memory is asked for, since the packed side is dense. */
 void pw_masked_ask(pw_gen *g, LLVMValueRef p);
 
 /* ---- regions (region.c, leaf.c, row.c, tiles.c, transpose.c) ---- */
