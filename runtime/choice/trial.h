@@ -88,8 +88,8 @@ typedef struct pw_trial {
     float shortest;          /* of this rank's times in it */
 } pw_trial;
 
-/* Makes a trial of `n` slots. `ratios[i]`: how many times the guess's time slot i is expected to take; below 0: the
- * site cannot carry it out. `own` and `safe` as in pw_trial. */
+/* Makes a trial of `n` slots. `ratios[i]`: how many times the guess's time slot i is expected to take; below 1 counts
+ * as 1, and below 0 the site cannot carry it out. `own` and `safe` as in pw_trial. */
 void pw_trial_init(pw_trial *t, int n, int own, int safe, const float *ratios);
 
 /* Lets a trial go on as another one that has just been closed, with slot `own` for slot 0. Its window is over, and no
