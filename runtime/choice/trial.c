@@ -167,8 +167,8 @@ static bool is_tried(const pw_trial *t, const view *v, int slot)
 }
 
 /* Whether the safe slot, which needs no memory and no kernel, gets few rounds since it was never seen and is guessed to
- * be too dear for a turn: a wrong guess would hold for hundreds of rounds. Short rounds take longer in windows, all
- * others by more than the safe ones, so that few of them judge nothing. */
+ * be too dear for a turn: a wrong guess would hold for hundreds of rounds. Short rounds take longer in a window than
+ * outside, and those of the safe slot take the least of it, so a few of them judge nothing. */
 static bool is_tried_briefly(const pw_trial *t, const view *v)
 {
     const pw_trial_slot *s = &t->slots[t->safe];
