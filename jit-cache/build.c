@@ -236,6 +236,7 @@ static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t 
     pw_blob blob = {0};
     pw_diag diag = {0};
     pw_status status;
+    bool warns;
 
     pw_fork_guard_enter();
     status = check_room(cache, &diag);
@@ -252,8 +253,9 @@ static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t 
     }
     if (!status)
         return PW_BUILD_DONE;
-    pw_log(atomic_exchange(&cache->compile_failed, true) ? PW_LOG_INFO : PW_LOG_WARN,
-           "no kernel: %s; the type is packed by %s", diag.text, cache->slow_path);
+    /* What no backend takes, tier 0 does well on: that is no fault. */
+    warns = pw_backend_takes(slot->shape) && !atomic_exchange(&cache->compile_failed, true);
+    pw_log(warns ? PW_LOG_WARN : PW_LOG_INFO, "no kernel: %s; the type is packed by %s", diag.text, cache->slow_path);
     return settle(slot, PW_KERNEL_FAILED);
 }
 

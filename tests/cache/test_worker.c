@@ -188,6 +188,25 @@ static void broken_backend(void **state)
     pw_cache_destroy(cache);
 }
 
+/* A shape that no backend takes is no fault, which a program's user need not hear of; the next one is. */
+static void irregular_shapes_are_no_fault(void **state)
+{
+    static pw_shape_region regions[1000];
+    scene *s = *state;
+    pw_cache *cache = scene_cache(s, 0);
+
+    s->shapes[0].nregions = 1000;
+    s->shapes[0].regions = regions;
+    atomic_store(&fake()->broken, true);
+    scene_listen();
+    scene_get(s, cache, 0);
+    assert_string_equal(scene_heard(), "");
+    scene_listen();
+    scene_get(s, cache, 1);
+    assert_int_equal(scene_times(scene_heard(), "no kernel"), 1);
+    pw_cache_destroy(cache);
+}
+
 typedef struct client {
     scene *s;
     pw_cache *cache;
@@ -329,6 +348,7 @@ int main(void)
         TEST(compiling_gives_way),
         TEST(no_backend),
         TEST(broken_backend),
+        TEST(irregular_shapes_are_no_fault),
         TEST(many_threads),
         TEST(signals_go_elsewhere),
         TEST(fork_with_a_busy_worker),
