@@ -118,6 +118,11 @@ static int unpack_arrived(pw_pending *p, const MPI_Status *status)
     return rc;
 }
 
+static bool is_on_device(const pw_staging *s)
+{
+    return pw_staging_is_open(s) && pw_buffer_is_on_device(&s->buffer);
+}
+
 static int expect(pw_pending *p)
 {
     transfer *t = (transfer *)p;
@@ -126,6 +131,7 @@ static int expect(pw_pending *p)
     if (t->is_self)
         pw_loopback_post(&t->from_own, p->comm, t->tag);
     pw_staging_expect(&t->in);
+    p->is_read_by_gpu = is_on_device(&t->in) && t->in.inbound;
     return MPI_SUCCESS;
 }
 
@@ -188,11 +194,6 @@ static const pw_pending_ops recv_ops = {RECEIVED};
 /* The operations of receives into GPU memory. */
 static const pw_pending_ops gpu_recv_ops = {RECEIVED, .begin_complete = begin_unpacking};
 
-static bool is_on_device(const pw_staging *s)
-{
-    return pw_staging_is_open(s) && pw_buffer_is_on_device(&s->buffer);
-}
-
 /* Makes a transfer that takes over a staging buffer. NULL: there is no memory; the staging buffer is closed, and the
  * call is left to MPI. */
 static transfer *create(const pw_pending_ops *ops, MPI_Comm comm, pw_staging *s)
@@ -228,10 +229,7 @@ static void follow(transfer *t, const pw_staging *s)
 /* Sets what depends on the memory that a receive is staged for. */
 static void set_up(transfer *t, const pw_entry *entry)
 {
-    bool on_device = is_on_device(&t->in);
-
-    t->pending.ops = on_device ? &gpu_recv_ops : &recv_ops;
-    t->pending.is_read_by_gpu = on_device && t->in.buffer.bytes >= PW_LEAST_READ_BY_MPICH;
+    t->pending.ops = is_on_device(&t->in) ? &gpu_recv_ops : &recv_ops;
     t->from_own = (pw_loopback_receive){.in = &t->in, .entry = entry};
 }
 

@@ -112,15 +112,16 @@ static bool is_gathered(const pw_pending *p)
 }
 
 /* Makes MPI go on until it has completed the receives that a GPU may read of other processes, and gathers these reads
- * meanwhile. MPI reports errors when it is asked for all requests. Open MPI 4.1 with MPI_THREAD_MULTIPLE never returns
- * from a call that is asked for a request which has failed before. */
+ * meanwhile. MPI reports errors when it is asked for all requests; but Open MPI 4.1 with MPI_THREAD_MULTIPLE never
+ * returns from a call that is asked for a request which has failed before. */
 static void gather_reads(const pw_batch *b)
 {
     enum { PATIENCE = 64 };
-    int rc = MPI_SUCCESS, tries = 0;
+    int rc = MPI_SUCCESS, tries = 0, threads;
     MPI_Status status;
 
-    if (PW_MPI_IS_OPEN_MPI || pw_inbound_takers() < 2)
+    if (pw_inbound_takers() < 2 || PMPI_Query_thread(&threads) != MPI_SUCCESS ||
+        (PW_MPI_IS_OPEN_MPI && threads == MPI_THREAD_MULTIPLE))
         return;
     pw_gpu_foreign_gather(PW_GATHER_ALL);
     for (int i = 0; i < b->n && rc == MPI_SUCCESS; i++)
