@@ -236,7 +236,6 @@ static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t 
     pw_blob blob = {0};
     pw_diag diag = {0};
     pw_status status;
-    bool warns;
 
     pw_fork_guard_enter();
     status = check_room(cache, &diag);
@@ -253,9 +252,8 @@ static pw_build_result compile_and_open(pw_cache *cache, pw_slot *slot, int64_t 
     }
     if (!status)
         return PW_BUILD_DONE;
-    /* What no backend takes, tier 0 does well on: that is no fault. */
-    warns = pw_backend_takes(slot->shape) && !atomic_exchange(&cache->compile_failed, true);
-    pw_log(warns ? PW_LOG_WARN : PW_LOG_INFO, "no kernel: %s; the type is packed by %s", diag.text, cache->slow_path);
+    pw_log(atomic_exchange(&cache->compile_failed, true) ? PW_LOG_INFO : PW_LOG_WARN,
+           "no kernel: %s; the type is packed by %s", diag.text, cache->slow_path);
     return settle(slot, PW_KERNEL_FAILED);
 }
 
@@ -293,6 +291,11 @@ pw_build_result pw_build(pw_cache *cache, pw_slot *slot, pw_cache_want want, boo
     if (!pw_target_runs_here(&cache->target)) {
         pw_warn_once("code for %s does not run on this machine; types are packed by %s", cache->target.cpu,
                      cache->slow_path);
+        return settle(slot, PW_KERNEL_FAILED);
+    }
+    if (!pw_backend_takes(slot->shape)) {
+        pw_log(PW_LOG_INFO, "no kernel: the shape is too irregular to compile; the type is packed by %s",
+               cache->slow_path);
         return settle(slot, PW_KERNEL_FAILED);
     }
     if (load(cache, slot, waited, started))

@@ -201,6 +201,7 @@ static void irregular_shapes_are_no_fault(void **state)
     scene_listen();
     scene_get(s, cache, 0);
     assert_string_equal(scene_heard(), "");
+    assert_int_equal(fake()->loads + fake()->begun, 0);
     scene_listen();
     scene_get(s, cache, 1);
     assert_int_equal(scene_times(scene_heard(), "no kernel"), 1);
