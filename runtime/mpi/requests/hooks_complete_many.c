@@ -54,6 +54,15 @@ typedef struct complete_call {
     MPI_Status *statuses;
 } complete_call;
 
+/* Whether an operation is over that a call has named without success. What MPI calls pending can be done by now: the
+ * program waits for it again, as its status says. */
+static bool is_over(const pw_batch *b, const complete_call *c, int i, const MPI_Status *status)
+{
+    if (c->all && status->MPI_ERROR == MPI_ERR_PENDING && b->requests[i] != MPI_REQUEST_NULL)
+        return false;
+    return !(c->all || c->any) || pw_is_over(b->ops[i], b->requests[i]);
+}
+
 /* Settles the operations that MPI has completed, or some if it has failed. Status k is of the request at indices[k]. */
 static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
 {
@@ -64,13 +73,10 @@ static int settle(pw_batch *b, const complete_call *c, int mpi_rc)
     for (int k = 0; k < n; k++) {
         int i = c->all ? k : c->indices[k], error;
         MPI_Status *status = &c->statuses[k];
-        /* What MPI calls pending can be done by now. The program waits for it again, as its status says. */
-        bool pends = !well && c->all && status->MPI_ERROR == MPI_ERR_PENDING && b->requests[i] != MPI_REQUEST_NULL;
 
         if (well)
             pw_batch_begin(b, k, n, c->indices, c->statuses, &next);
-        if (pends || i < 0 || i >= b->n || !b->ops[i] ||
-            (!well && (c->all || c->any) && !pw_is_over(b->ops[i], b->requests[i])))
+        if (i < 0 || i >= b->n || !b->ops[i] || (!well && !is_over(b, c, i, status)))
             continue;
         error = pw_batch_settle(b, i, well || (!c->any && status->MPI_ERROR == MPI_SUCCESS) ? status : NULL, &comm);
         if (error != MPI_SUCCESS)
@@ -140,8 +146,9 @@ static int complete_all(pw_batch *b, int *flag, MPI_Status *statuses, bool ignor
     bool forgets = PW_MPI_IS_OPEN_MPI && !flag && ignored;
     int rc;
 
-    for (int i = 0; i < b->n && forgets; i++)
-        b->statuses[i].MPI_ERROR = MPI_SUCCESS;
+    if (forgets)
+        for (int i = 0; i < b->n; i++)
+            b->statuses[i].MPI_ERROR = MPI_SUCCESS;
     rc = flag ? pw_next.MPI_Testall(b->n, b->requests, flag, statuses)
               : pw_next.MPI_Waitall(b->n, b->requests, statuses);
     if (forgets && rc == MPI_SUCCESS)
