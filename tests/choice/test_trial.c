@@ -363,20 +363,27 @@ static void what_is_safe_is_soon_seen(void **state)
     assert_true(run(&slow, ranks, 0, PW_TRIAL_SECOND) == 10);
 }
 
+/* Two ranks run a trial. After `some` rounds rank 0 must have the way `then`, and after `all` both the way `last`. */
+static void check_ways(const world *w, const double *guesses, int some, int then, int all, int last)
+{
+    rank ranks[2];
+
+    ranks[0] = ranks[1] = begin(w, guesses);
+    run(w, ranks, 0, some);
+    assert_int_equal(ranks[0].way[0], then);
+    run(w, ranks, some, all);
+    assert_int_equal(ranks[0].way[0], last);
+    assert_int_equal(ranks[1].way[0], last);
+}
+
 /* Two disturbed rounds do not make it wait for longer than its guess does. */
 static void what_is_safe_is_not_judged_by_two_rounds(void **state)
 {
     const double guesses[] = {27, 10};
     const world w = {.ways = 2, .cost = {8, 10}, .disturbed = 0, .from = 0, .until = PW_TRIAL_SECOND};
-    rank ranks[2];
 
     (void)state;
-    ranks[0] = ranks[1] = begin(&w, guesses);
-    run(&w, ranks, 0, 256);
-    assert_int_equal(ranks[0].way[0], 1);
-    run(&w, ranks, 256, 300);
-    assert_int_equal(ranks[0].way[0], 0);
-    assert_int_equal(ranks[1].way[0], 0);
+    check_ways(&w, guesses, 256, 1, 300, 0);
 }
 
 /* A guess that was disturbed is tried again, also where it is the safe one. */
@@ -384,15 +391,9 @@ static void a_safe_guess_is_tried_again(void **state)
 {
     const double guesses[] = {10, 11};
     const world w = {.ways = 2, .cost = {10, 14}, .disturbed = 0, .from = 0, .until = PW_TRIAL_SECOND};
-    rank ranks[2];
 
     (void)state;
-    ranks[0] = ranks[1] = begin(&w, guesses);
-    run(&w, ranks, 0, PW_TRIAL_SECOND);
-    assert_int_equal(ranks[0].way[0], 1);
-    run(&w, ranks, PW_TRIAL_SECOND, PW_TRIAL_SECOND + 26);
-    assert_int_equal(ranks[0].way[0], 0);
-    assert_int_equal(ranks[1].way[0], 0);
+    check_ways(&w, guesses, PW_TRIAL_SECOND, 1, PW_TRIAL_SECOND + 26, 0);
 }
 
 /* A way that takes much longer than expected does not use up the budget before the safe one has had a turn. */
