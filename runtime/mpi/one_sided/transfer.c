@@ -20,14 +20,22 @@ static bool is_direct(MPI_Win win)
 
 /* ---- what is staged --------------------------------------------------------------------------------------------- */
 
-/* Counts a use of each type. Returns false if one of them is not known. */
+static bool has_gaps(void *gaps, const pw_entry *target)
+{
+    return *(bool *)gaps = target->layout;
+}
+
+/* Counts a use of each type. Returns false if one of them is not known, or MPI will certainly carry out the call: an
+ * accumulate into gaps, of which nothing is staged in host memory. */
 static bool are_known(const pw_transfer *t)
 {
+    bool gaps = false;
     pw_note_use origin = {.buf = t->buf, .count = t->origin_count, .role = PW_SEND, .times = 1};
     /* The target's memory belongs to another process; an address of host memory stands for it. */
-    pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1};
+    pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1, .arg = &gaps};
 
-    return pw_registry_use(t->origin, origin) && pw_registry_use(t->type, target);
+    target.is_native = t->accumulates && pw_memory_is_host_only() ? has_gaps : NULL;
+    return pw_registry_use(t->type, target) && !gaps && pw_registry_use(t->origin, origin);
 }
 
 /* MPIs treat each kind of origin in their own way, so each has sites of its own. */

@@ -61,7 +61,7 @@ static __attribute__((noinline)) bool is_left_found(pw_call_kind kind, pw_role r
         return false;
     if (!pw_note_is(found))
         return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
-    return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged, true}, found, is_left, &a);
+    return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged, true, is_left, &a}, found);
 }
 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,

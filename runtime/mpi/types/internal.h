@@ -32,10 +32,9 @@ void pw_glance_end(pw_glance *g);
 
 /* Leaves a use of a noted type to MPI and counts it in the type's note, unless MPI may be unable to carry it out, or
  * the type has been used enough to be learned; then it returns false. `note`: the type's, which is in
- * pw_registry_types. `is_native`: whether the use would be left to MPI with the entry of a type that looks the same. It
- * then counts as one with few bytes, so that a type that stays in use is learned in the end. NULL: that does not
- * matter. A use of a dense type that is alone counts as what asking about it has cost. */
-bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg);
+ * pw_registry_types. A use for which it would be in vain counts as one with few bytes, so that a type that stays in use
+ * is learned in the end, and one of a dense type that is alone as what asking about it has cost. */
+bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note);
 
 /* ---- recent.c ---------------------------------------------------------------------------------------------------- */
 

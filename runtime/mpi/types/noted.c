@@ -48,7 +48,7 @@ bool pw_note_refuses(MPI_Datatype type, void *note)
     return true;
 }
 
-bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_asked *is_native, void *arg)
+bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note)
 {
     /* MPI may be unable to carry out the call: MPICH refuses to pack from MPI_BOTTOM. While no GPU memory may come in,
      * all memory that a type reaches is the host's. */
@@ -65,7 +65,8 @@ bool pw_note_takes(pw_glance *g, const pw_note_use *use, void *note, pw_entry_as
     if (ns >= PW_NOTE_LEARN_NS && few < PW_NOTE_LEARN_NS) { /* is it in vain to learn the type? */
         if (use->alone && pw_look_is_dense(g, bytes / use->count))
             ns = pw_note_ns(note) + PW_NOTE_ASK_NS;
-        else if (is_native && pw_look_read(g, bytes / use->count, &look) && pw_entries_ask_alike(look, is_native, arg))
+        else if (use->is_native && pw_look_read(g, bytes / use->count, &look) &&
+                 pw_entries_ask_alike(look, use->is_native, use->arg))
             ns = few;
     }
     if ((ns >= PW_NOTE_LEARN_NS && ns >= learning_ns(g)) || may_need_stage(g, bytes, use->role))

@@ -20,6 +20,7 @@
 #include "base/handle_table.h"
 #include "runtime/engine/gpu/memory.h"
 #include "runtime/mpi/mpi_compat.h"
+#include "runtime/mpi/types/entry.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,10 @@ typedef struct pw_note_use {
     int times;       /* for how many uses this one stands */
     int staged;      /* the nanoseconds that staging takes off its gain; not counted if it stands for several */
     bool alone;      /* what is known of this type does not decide about buffers of other types in the call */
+    /* Whether the use would be left to MPI with the entry of a type that looks the same, so that it is in vain to learn
+     * this one. Called under the lock of the entries, and calls no MPI. NULL: that does not matter. */
+    pw_entry_asked *is_native;
+    void *arg;
 } pw_note_use;
 
 /* The number of types that are noted and not learned; the uses that were left to MPI, and their bytes. */

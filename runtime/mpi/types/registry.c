@@ -63,14 +63,13 @@ static pw_entry *learn_noted(MPI_Datatype type, pw_role role)
     return &pw_entry_left_to_mpi;
 }
 
-bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
-                              void *arg)
+bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note)
 {
     pw_glance g;
     bool left;
 
     pw_glance_begin(&g, type, use->role);
-    left = pw_note_takes(&g, use, note, is_native, arg);
+    left = pw_note_takes(&g, use, note);
     pw_glance_end(&g);
     return left;
 }
@@ -80,8 +79,7 @@ pw_entry *pw_registry_use_other(MPI_Datatype type, const pw_note_use *use, void 
 {
     if (!found)
         return pw_registry_find_other(type);
-    return pw_registry_leaves_noted(type, use, found, NULL, NULL) ? &pw_entry_left_to_mpi
-                                                                  : learn_noted(type, use->role);
+    return pw_registry_leaves_noted(type, use, found) ? &pw_entry_left_to_mpi : learn_noted(type, use->role);
 }
 
 pw_entry *pw_registry_learn(MPI_Datatype type)

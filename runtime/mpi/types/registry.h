@@ -71,13 +71,10 @@ static inline pw_entry *pw_registry_use(MPI_Datatype type, pw_note_use use)
 pw_entry *pw_registry_learn(MPI_Datatype type);
 
 /*
- * Leaves a use of a noted type to MPI, and counts it, if learning the type does not pay yet, or would be in vain: a
- * type that looks like it was learned before, and `is_native` says of that type's entry that this use would be left to
- * MPI. Returns false if the type is to be learned first. is_native is called under the lock of the entries, and must
- * not call MPI or the registry.
+ * Leaves a use of a noted type to MPI, and counts it, if learning the type does not pay yet, or would be in vain.
+ * Returns false if the type is to be learned first.
  */
-bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note, pw_entry_asked *is_native,
-                              void *arg);
+bool pw_registry_leaves_noted(MPI_Datatype type, const pw_note_use *use, void *note);
 
 /* `found`: what the table has of the type. */
 static inline bool pw_registry_found_plain(const void *found, const void *buf)

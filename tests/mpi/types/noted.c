@@ -243,6 +243,23 @@ static int swap_blocks(int n)
     return 2;
 }
 
+static MPI_Win blocks_window; /* of blocks_received */
+
+/* Blocks put into this rank's window by an accumulate, which MPI carries out. */
+static int replace_blocks(int n)
+{
+    MPI_Datatype from = blocks_of(n, true), to = blocks_of(n, false);
+
+    blocks_sent[BLOCK] = n;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, blocks_window);
+    MPI_Accumulate(blocks_sent, 1, from, rank, 0, 1, to, MPI_REPLACE, blocks_window);
+    MPI_Win_unlock(rank, blocks_window);
+    CHECK(blocks_received[0] == n, "the first of %d blocks put into a window", n);
+    MPI_Type_free(&from);
+    MPI_Type_free(&to);
+    return 2;
+}
+
 /*
  * Messages of blocks this long are left to MPI, whether their type was learned or not, and so are those of types that
  * differ in their numbers of blocks; MPI is asked once in a use how such a type was made. A choice is made again for
@@ -273,6 +290,9 @@ static void check_all_alike(void)
     check_alike("at once", swap_blocks, UNLIKE);
     check_alike("there and back, equal", return_blocks, 1);
     check_alike("at once, equal", swap_blocks, 1);
+    MPI_Win_create(blocks_received, sizeof blocks_received, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &blocks_window);
+    check_alike("into a window", replace_blocks, UNLIKE);
+    MPI_Win_free(&blocks_window);
 }
 
 /* A dense type that is made for one use and freed is not learned. */
