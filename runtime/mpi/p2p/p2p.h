@@ -36,7 +36,7 @@ static inline bool pw_p2p_stage(pw_staging *s, pw_call_kind kind, pw_role role, 
                      .entry = entry,
                      .buffer = {.base = (void *)buf, .count = count},
                      .channel = role == PW_BOTH ? 0 : pw_message_channel(comm, peer, role),
-                     .variant = started,
+                     .is_started = started,
                      .once = once};
     if (pw_split_is_own(role, entry, buf, count, peer, comm)) {
         pw_message_leave(&m);

@@ -80,7 +80,7 @@ bool pw_pipeline_serves(const pw_message *m)
 {
     enum { PIECE = 8 << 10 };
 
-    return is_there() && m->variant == 0 && m->buffer.bytes > PIECE &&
+    return is_there() && !m->is_started && m->buffer.bytes > PIECE &&
            (m->role != PW_RECV || !pw_direct_is_meant() || pw_strategy_is_named(PW_STRATEGY_PIPELINE));
 }
 

@@ -151,15 +151,15 @@ static int32_t place_of(const pw_message *m)
 static pw_site_key key_of(const pw_asked *a)
 {
     const pw_message *m = a->message;
-    unsigned set = a->now.set, later = m->kind == PW_CALL_NONBLOCKING, started = later * m->variant;
+    unsigned set = a->now.set, later = m->kind == PW_CALL_NONBLOCKING;
 
     return (pw_site_key){.shape = m->to ? shape_of(&a->now) << 32 | shape_of(&a->to) : shape_of(&a->now),
                          .size = pw_site_size(m->cost_bytes),
                          .kind = (uint8_t)(m->kind - later + PW_CALL_KINDS * chosen_by.forced),
-                         .role = (uint8_t)(m->role + PW_SITE_LATER * later + PW_SITE_STARTED * started),
+                         .role = (uint8_t)(m->role + PW_SITE_LATER * later + PW_SITE_STARTED * m->is_started),
                          .place = place_of(m) + (set & PW_IF_SHOWN ? REACHED : 0) + (m->to ? ONESELF : 0) +
                                   (pw_call_is_passed_on(m->kind) && m->role == PW_RECV ? FETCHED : 0) +
-                                  VARIANT * (m->variant - (int)started)};
+                                  VARIANT * m->variant};
 }
 
 static void share_trials(void)
@@ -196,7 +196,7 @@ static pw_site_question question_of(pw_asked *a)
 /* Whether nothing but the layouts, a size, the kind of call and the memory tells the messages of a site apart. */
 static bool is_plain(const pw_message *m, const pw_site *s)
 {
-    return m->kind <= (m->to ? PW_CALL_NEIGHBOUR : PW_CALL_NONBLOCKING) && m->variant == 0 &&
+    return m->kind <= (m->to ? PW_CALL_NEIGHBOUR : PW_CALL_NONBLOCKING) && m->variant == 0 && !m->is_started &&
            s->key.place == place_of(m) + (m->to ? ONESELF : 0);
 }
 
@@ -226,10 +226,9 @@ static void remember_in(const pw_message *m, pw_site *s)
  * requests remember their own, which is not that of other messages. */
 static void remember(const pw_message *m, pw_site *s, int way)
 {
-    bool is_started = m->kind == PW_CALL_NONBLOCKING && m->variant;
     pw_message to;
 
-    if (!s || chosen_by.counted || is_started || (way != pw_way_left && !is_plain(m, s)))
+    if (!s || chosen_by.counted || m->is_started || (way != pw_way_left && !is_plain(m, s)))
         return;
     remember_in(m, s);
     if (!m->to)

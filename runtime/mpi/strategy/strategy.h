@@ -33,8 +33,9 @@ typedef struct pw_message {
     pw_role role;
     uint64_t channel; /* of a message between two processes: others with the same number go between the same two, in the
                          same direction; of blocks that are exchanged, those of one communicator. 0: not known */
-    uint16_t variant; /* below 1 << 13: tells messages of one kind apart that MPIs treat differently, as started ones */
+    uint16_t variant; /* below 1 << 13: tells messages of one kind apart that MPIs treat differently */
     bool once;        /* its staging may be for one message, and MPI does not copy it in the call */
+    bool is_started;  /* a persistent request sends or receives it */
     bool is_ignored;  /* MPI gets it as it is, whatever way is chosen */
     bool is_followed; /* from this process to itself, which follows it (runtime/mpi/requests/loopback.h) */
     const char *transports;      /* of a block that its receiver may read over a network: those to the other rank
@@ -144,8 +145,8 @@ bool pw_joining_is_barred(void);
 bool pw_message_is_one_block(const pw_message *m);
 /* MPIs never read shorter messages in the sender's memory: MPICH begins at 16 KiB, Open MPI at 4 KiB less headers. */
 enum { PW_LEAST_READ = 2048, PW_LEAST_READ_BY_MPICH = 16 << 10 };
-/* Are added to the role of a site whose kind is PW_CALL_NONBLOCKING, in whose key stands the kind before, and if
- * persistent requests send or receive its messages. */
+/* Are added to the role of a site whose kind is PW_CALL_NONBLOCKING, in whose key stands the kind before, and if its
+ * messages are started. */
 enum { PW_SITE_LATER = 4, PW_SITE_STARTED = 8 };
 const pw_strategy *pw_strategy_of(pw_strategy_id id);
 pw_strategy_id pw_strategy_id_of(const pw_strategy *strategy);
