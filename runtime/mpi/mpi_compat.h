@@ -59,6 +59,14 @@ static inline bool pw_mpi_has_world(void)
     return initialised && !finalised;
 }
 
+/* Returns whether several threads may call MPI at once. Yes, too, if MPI does not say. */
+static inline bool pw_mpi_has_threads(void)
+{
+    int provided;
+
+    return PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE;
+}
+
 /* MPICH's objects begin with its handle of them, a number. A program's handle is that number in MPICH's own ABI, and
  * the object's address in the standard's. */
 

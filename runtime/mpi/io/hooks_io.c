@@ -90,11 +90,10 @@ static int fail(MPI_File fh, pw_status status)
  * thread moves the file pointer in between. */
 static bool may_be_cut(const pw_io_call *call)
 {
-    int atomic = 1, threads = MPI_THREAD_SINGLE;
+    int atomic = 1;
 
     return !call->with_request && !call->together && PMPI_File_get_atomicity(call->fh, &atomic) == MPI_SUCCESS &&
-           !atomic &&
-           (call->has_offset || (PMPI_Query_thread(&threads) == MPI_SUCCESS && threads != MPI_THREAD_MULTIPLE));
+           !atomic && (call->has_offset || !pw_mpi_has_threads());
 }
 
 /* Returns how many bytes of a described message are staged at a time. A piece of a long one ends between elements of a

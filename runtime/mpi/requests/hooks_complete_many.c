@@ -123,11 +123,10 @@ static bool is_gathered(const pw_pending *p)
 static void gather_reads(const pw_batch *b)
 {
     enum { PATIENCE = 64 };
-    int rc = MPI_SUCCESS, tries = 0, threads;
+    int rc = MPI_SUCCESS, tries = 0;
     MPI_Status status;
 
-    if (pw_inbound_takers() < 2 || PMPI_Query_thread(&threads) != MPI_SUCCESS ||
-        (PW_MPI_IS_OPEN_MPI && threads == MPI_THREAD_MULTIPLE))
+    if (pw_inbound_takers() < 2 || (PW_MPI_IS_OPEN_MPI && pw_mpi_has_threads()))
         return;
     pw_gpu_foreign_gather(PW_GATHER_ALL);
     for (int i = 0; i < b->n && rc == MPI_SUCCESS; i++)

@@ -35,12 +35,9 @@ _Atomic bool pw_loopback_known;
 /* The lock must be held. */
 static bool is_lost(MPI_Comm comm)
 {
-    int provided = MPI_THREAD_MULTIPLE;
-
     if (!table.asked) {
         table.asked = true;
-        table.off =
-            PMPI_Query_thread(&provided) != MPI_SUCCESS || provided == MPI_THREAD_MULTIPLE || pw_joining_is_barred();
+        table.off = pw_mpi_has_threads() || pw_joining_is_barred();
     }
     for (int i = 0; i < table.nlost && !table.off; i++)
         if (table.lost[i] == comm)

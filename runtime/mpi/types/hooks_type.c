@@ -38,18 +38,11 @@ pw_verdict pw_hook_Type_dup(MPI_Datatype oldtype, MPI_Datatype *newtype, int *rc
  * callback runs in the network's progress, which other threads then enter: MPICH 4.0.2 (ch4:ucx) ends the program. So
  * with threads no attribute is left on a type that the user frees.
  */
-static bool may_die_in_progress(void)
-{
-    int provided = MPI_THREAD_SINGLE;
-
-    return !PW_MPI_IS_OPEN_MPI && PMPI_Query_thread(&provided) == MPI_SUCCESS && provided == MPI_THREAD_MULTIPLE;
-}
-
 int pw_hook_Type_free(MPI_Datatype *datatype)
 {
     if (datatype && PW_UNLIKELY(pw_note_is_reported))
         pw_origin_forget(*datatype);
-    if (datatype && !pw_registry_end_note(*datatype) && may_die_in_progress())
+    if (datatype && !pw_registry_end_note(*datatype) && !PW_MPI_IS_OPEN_MPI && pw_mpi_has_threads())
         pw_registry_let_go(*datatype);
     return pw_next.MPI_Type_free(datatype);
 }
