@@ -20,22 +20,23 @@ static bool is_direct(MPI_Win win)
 
 /* ---- what is staged --------------------------------------------------------------------------------------------- */
 
-static bool has_gaps(void *gaps, const pw_entry *target)
+/* Whether MPI gets an origin in host memory itself since the target has gaps. Its answer is in *left, too. */
+static bool leaves_host(void *left, const pw_entry *target)
 {
-    return *(bool *)gaps = target->layout;
+    return *(bool *)left = target->layout && !pw_strategy_is_forced();
 }
 
-/* Counts a use of each type. Returns false if one of them is not known, or MPI will certainly carry out the call: an
- * accumulate into gaps, of which nothing is staged in host memory. */
+/* Counts a use of each type. Returns false if one of them is not known, or the call is an accumulate that is certainly
+ * left to MPI: of no other call is that known before it is clear that its blocks cannot be moved. */
 static bool are_known(const pw_transfer *t)
 {
-    bool gaps = false;
+    bool left = false;
     pw_note_use origin = {.buf = t->buf, .count = t->origin_count, .role = PW_SEND, .times = 1};
     /* The target's memory belongs to another process; an address of host memory stands for it. */
-    pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1, .arg = &gaps};
+    pw_note_use target = {.buf = t, .count = t->count, .role = PW_SEND, .times = 1, .arg = &left};
 
-    target.is_native = t->accumulates && pw_memory_is_host_only() ? has_gaps : NULL;
-    return pw_registry_use(t->type, target) && !gaps && pw_registry_use(t->origin, origin);
+    target.is_native = t->accumulates && pw_memory_is_host_only() ? leaves_host : NULL;
+    return pw_registry_use(t->type, target) && !left && pw_registry_use(t->origin, origin);
 }
 
 /* MPIs treat each kind of origin in their own way, so each has sites of its own. */
@@ -44,8 +45,7 @@ static int kind_of(const pw_transfer *t)
     return !t->accumulates ? t->gets : t->op == MPI_REPLACE ? 2 : 3;
 }
 
-/* Describes the origin. Returns false if MPI gets it itself. Origins of transfers to non-contiguous targets are left to
- * MPI, unless it cannot touch them; otherwise their sites decide. */
+/* Describes the origin, about which its site decides. Returns false if MPI gets it itself. */
 static bool describe(const pw_transfer *t, pw_message *m)
 {
     *m = (pw_message){.kind = PW_CALL_ONE_SIDED,
@@ -54,7 +54,7 @@ static bool describe(const pw_transfer *t, pw_message *m)
                       .buffer = {.base = t->buf, .count = t->origin_count}};
     m->variant = (uint8_t)(2 * kind_of(t) + is_direct(t->win));
     return pw_message_describe(m) &&
-           (m->buffer.place.kind != PW_PLACE_HOST || pw_strategy_is_forced() || !pw_registry_find(t->type)->layout);
+           (m->buffer.place.kind != PW_PLACE_HOST || !leaves_host(&(bool){false}, pw_registry_find(t->type)));
 }
 
 /*

@@ -1,7 +1,9 @@
 /*
  * A committed type is left to MPI until its uses pay for learning it: whatever the call, and however the type comes and
- * goes. A tool below counts what reaches it. "threads" as argument: several threads use types at once.
+ * goes. A tool below counts what reaches it. "threads" as argument: several threads use types at once; "forced": a
+ * strategy is forced when types are noted already.
  */
+#include "base/strategy_table.h"
 #include "tests/mpi/support/count_calls.h"
 #include "tests/mpi/support/harness.h"
 
@@ -293,6 +295,23 @@ static void check_all_alike(void)
     MPI_Win_create(blocks_received, sizeof blocks_received, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &blocks_window);
     check_alike("into a window", replace_blocks, UNLIKE);
     MPI_Win_free(&blocks_window);
+}
+
+/* With a strategy that is forced, accumulates into gaps are staged, too, so both types of each are learned. */
+static void check_forced(void)
+{
+    enum { TIMES = 8 };
+    bool (*force)(pw_strategy_id id);
+    long before = learned;
+    int uses = 0;
+
+    *(void **)&force = dlsym(RTLD_DEFAULT, "packwright_force_strategy");
+    CHECK(force && force(PW_STRATEGY_PACKED), "no strategy can be forced");
+    MPI_Win_create(blocks_received, sizeof blocks_received, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &blocks_window);
+    for (int i = 0; i < TIMES; i++)
+        uses += replace_blocks(MOST_BLOCKS);
+    MPI_Win_free(&blocks_window);
+    CHECK(learned == before + uses, "in %d uses %ld types of long blocks were learned", uses, learned - before);
 }
 
 /* A dense type that is made for one use and freed is not learned. */
@@ -672,6 +691,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc == 1)
         check();
+    else if (!strcmp(argv[1], "forced"))
+        check_forced();
     else if (provided == MPI_THREAD_MULTIPLE)
         check_threads();
     rc = test_result();
