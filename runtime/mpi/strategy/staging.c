@@ -62,7 +62,7 @@ static bool settle(pw_staging *s, const pw_message *m, const pw_strategy *strate
 bool pw_staging_open(pw_staging *s, const pw_message *m)
 {
     unsigned refused = 0;
-    int way = pw_way_left;
+    int way;
     pw_site *record = pw_strategy_again(m, &way);
     const pw_strategy *strategy = pw_strategy_of((pw_strategy_id)way);
     pw_strategy_id id;

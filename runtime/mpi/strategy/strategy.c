@@ -193,11 +193,13 @@ static pw_site_question question_of(pw_asked *a)
     return q;
 }
 
-/* Whether nothing but the layouts, a size, the kind of call and the memory tells the messages of a site apart. */
-static bool is_plain(const pw_message *m, const pw_site *s)
+/* Whether short paths may find the site of a message with this way. Unless it is left to MPI, nothing but layouts, a
+ * size, the kind of call and the memory may tell it from others. Persistent requests remember a site of their own. */
+static bool is_findable(const pw_message *m, const pw_site *s, int way)
 {
-    return m->kind <= (m->to ? PW_CALL_NEIGHBOUR : PW_CALL_NONBLOCKING) && m->variant == 0 && !m->is_started &&
-           s->key.place == place_of(m) + (m->to ? ONESELF : 0);
+    return !m->is_started &&
+           (way == pw_way_left || (m->kind <= (m->to ? PW_CALL_NEIGHBOUR : PW_CALL_NONBLOCKING) && m->variant == 0 &&
+                                   s->key.place == place_of(m) + (m->to ? ONESELF : 0)));
 }
 
 /* An entry is shared and constant, except for its atomic fields. */
@@ -222,13 +224,12 @@ static void remember_in(const pw_message *m, pw_site *s)
         atomic_store(slot, NULL);
 }
 
-/* Lets the short paths (runtime/mpi/strategy/is_native.h, and pw_strategy_again) find the site of a message. Persistent
- * requests remember their own, which is not that of other messages. */
+/* Lets the short paths (runtime/mpi/strategy/is_native.h, and pw_strategy_again) find the site of a message. */
 static void remember(const pw_message *m, pw_site *s, int way)
 {
     pw_message to;
 
-    if (!s || chosen_by.counted || m->is_started || (way != pw_way_left && !is_plain(m, s)))
+    if (!s || chosen_by.counted || !is_findable(m, s, way))
         return;
     remember_in(m, s);
     if (!m->to)
@@ -267,15 +268,14 @@ pw_site *pw_strategy_again(const pw_message *m, int *way)
     pw_site *s = atomic_load_explicit(slot_of(m), memory_order_acquire);
     unsigned set;
 
-    if (!s || pw_gate_judged || !is_plain(m, s) || m->cost_bytes < s->least || m->cost_bytes > s->most ||
-        (m->to && atomic_load_explicit(&m->to->entry->choices.to_oneself[m->kind][1], memory_order_relaxed) != s))
+    *way = s ? atomic_load_explicit(&s->chosen, memory_order_relaxed) : (int)pw_way_left;
+    if (*way == pw_way_left || pw_gate_judged || m->cost_bytes < s->least || m->cost_bytes > s->most ||
+        !is_findable(m, s, *way) || (m->to && m->to->entry->choices.to_oneself[m->kind][1] != s))
         return NULL;
-    *way = atomic_load_explicit(&s->chosen, memory_order_relaxed);
     set = pw_message_conditions(m);
-    return *way != pw_way_left && !(set & PW_IF_SHOWN) && pw_way_certain(set, 0, pw_strategy_is_forced()) < 0 &&
-                   pw_way_can(*way, set) && pw_site_again(s, *way, 1)
-               ? s
-               : NULL;
+    if (set & PW_IF_SHOWN || pw_way_certain(set, 0, pw_strategy_is_forced()) >= 0 || !pw_way_can(*way, set))
+        return NULL;
+    return pw_site_again(s, *way, 1) ? s : NULL;
 }
 
 bool pw_staging_again(pw_staging *s)
