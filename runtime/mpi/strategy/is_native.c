@@ -10,9 +10,7 @@ _Thread_local pw_recall pw_left[PW_LEFT_TABLES][1 << PW_RECALL_BITS];
 
 typedef struct asked {
     pw_call_kind kind;
-    pw_role role;
-    const void *buf;
-    MPI_Count count;
+    pw_note_use use;
     pw_site *site; /* the answer's, of a layout */
 } asked;
 
@@ -24,26 +22,26 @@ static bool is_left(void *arg, const pw_entry *entry)
 
     if (pw_entry_is_left(entry))
         return true;
-    if (!pw_memory_is_known_host((const char *)a->buf + entry->lowest))
+    if (!pw_memory_is_known_host((const char *)a->use.buf + entry->lowest))
         return false;
     if (!entry->layout || entry->gpu_only)
         return true;
-    a->site = pw_native_site(entry, a->kind, a->role, (int64_t)((uint64_t)a->count * (uint64_t)entry->size));
+    a->site = pw_native_site(entry, a->kind, a->use.role, (int64_t)((uint64_t)a->use.count * (uint64_t)entry->size));
     return a->site;
 }
 
 static bool is_left_learned(asked *a, uint64_t key, const pw_entry *entry, unsigned epoch)
 {
-    pw_recall call = {.key = key, .from = pw_recall_from(a->buf, entry->lowest), .more = UINT64_MAX, .epoch = epoch};
+    pw_recall now = {.key = key, .from = pw_recall_from(a->use.buf, entry->lowest), .more = UINT64_MAX, .epoch = epoch};
 
     if (!is_left(a, entry))
         return false;
     if (a->site) { /* both bounds count objects; its class of sizes has this message, a multiple of the type's size */
-        call.least = (uint64_t)((a->site->least + entry->size - 1) / entry->size);
-        call.more = (uint64_t)(a->site->most / entry->size) - call.least;
+        now.least = (uint64_t)((a->site->least + entry->size - 1) / entry->size);
+        now.more = (uint64_t)(a->site->most / entry->size) - now.least;
     }
-    call.by = a->site;
-    pw_recall_keep(pw_left_messages(a->kind, a->role), call, a->buf);
+    now.by = a->site;
+    pw_recall_keep(pw_left_messages(a->kind, a->use.role), now, a->use.buf);
     return true;
 }
 
@@ -55,13 +53,14 @@ static __attribute__((noinline)) bool is_left_found(pw_call_kind kind, pw_role r
 {
     uint64_t key = pw_type_key(type);
     void *found = pw_handle_table_find(&pw_registry_types, key); /* a quick look may have marked it just now */
-    asked a = {kind, role, buf, count, NULL};
+    asked a = {kind, {.buf = buf, .count = count, .role = role, .times = 1, .staged = staged, .alone = true}, NULL};
 
     if (!found)
         return false;
     if (!pw_note_is(found))
         return kind <= PW_CALL_NONBLOCKING ? is_left_learned(&a, key, found, epoch) : is_left(&a, found);
-    return pw_registry_leaves_noted(type, &(pw_note_use){buf, count, role, 1, staged, true, is_left, &a}, found);
+    a.use.is_native = is_left, a.use.arg = &a;
+    return pw_registry_leaves_noted(type, &a.use, found);
 }
 
 bool pw_is_native(pw_call_kind kind, pw_role role, MPI_Datatype type, const void *buf, MPI_Count count, int peer,
