@@ -158,18 +158,15 @@ static void one_way(flight *f, unsigned first, test_way way, MPI_Comm comm)
     PMPI_Barrier(comm);
 }
 
-/* The first read is launched alone, and its launch is held back. What comes meanwhile must be launched together, with
- * Open MPI only in programs without threads, and before the first one is waited for. Rank 1 tells rank 0 that it may
- * send by a message for which it does not wait, since MPI would begin reads in that call, too. */
-static void are_launched_together(flight *f, bool threads)
+/* The first read is launched alone, and its launch is held back. What comes meanwhile must be launched together, by at
+ * most so many launches, and before the first one is waited for. Rank 1 tells rank 0 that it may send by a message for
+ * which it does not wait, since MPI would begin reads in that call, too. Nor can it learn so that all has been sent: it
+ * sleeps for much longer than that takes, so that MPI_Waitall finds all messages at once. */
+static void are_launched_together(flight *f, long most)
 {
     enum { HELD_MS = 60, ALL_SENT_US = 20000 };
-    long before, most = FLIGHT / 2;
+    long before;
 
-#ifdef OPEN_MPI
-    most = threads ? FLIGHT : most;
-#endif
-    (void)threads;
     if (rank == 1) {
         begin_receives(f, MPI_COMM_WORLD);
         delay(HELD_MS);
@@ -442,11 +439,15 @@ static void fault(flight *f)
 static void run(bool threads)
 {
     flight f = make_flight(GPU_DEVICE), g = make_flight(GPU_DEVICE), host = make_flight(GPU_HOST);
+    long most = FLIGHT / 2;
 
+#ifdef OPEN_MPI /* MPI_Waitall gathers reads only in programs without threads */
+    most = threads ? FLIGHT : most;
+#endif
     for (unsigned i = 0; i < 4; i++)
         one_way(&f, 20 + 10 * i, TEST_WAITALL, MPI_COMM_WORLD);
     if (gpu_is_fake()) {
-        are_launched_together(&f, threads);
+        are_launched_together(&f, most);
         delay(rank == 1 ? DELAY_MS : 1);
         without_the_receiver(&f);
     }
