@@ -47,10 +47,10 @@ static void check_list(making *m, const char *name, int64_t n, const int64_t *li
 }
 
 /* Displacements may have any value. */
-static void check_displacements(making *m, bool in_bytes, int64_t n, const int64_t *list)
+static void check_displacements(making *m, const char *name, int64_t n, const int64_t *list)
 {
     if (n > 0)
-        check_given(m, in_bytes ? "displacements_bytes" : "displacements", list);
+        check_given(m, name, list);
 }
 
 /* ---- making one ---------------------------------------------------------------------------------------- */
@@ -164,32 +164,27 @@ packwright_status packwright_contiguous(int64_t count, const packwright_type *ol
     return begin(&m, 0, 0, 0) ? end_one(&m, pw_dt_contiguous(&m.b, count, old->dt), old, out) : m.status;
 }
 
-static packwright_status vector(bool in_bytes, int64_t count, int64_t blocklength, int64_t stride,
-                                const packwright_type *old, packwright_type **out)
+static packwright_status vector(pw_dt make(pw_builder *, int64_t, int64_t, int64_t, pw_dt), int64_t count,
+                                int64_t blocklength, int64_t stride, const packwright_type *old, packwright_type **out)
 {
     making m = {.status = PACKWRIGHT_OK};
 
     check_count(&m, "count", count);
     check_count(&m, "blocklength", blocklength);
     check_ends(&m, old, out);
-    if (!begin(&m, 0, 0, 0))
-        return m.status;
-    return end_one(&m,
-                   in_bytes ? pw_dt_hvector(&m.b, count, blocklength, stride, old->dt)
-                            : pw_dt_vector(&m.b, count, blocklength, stride, old->dt),
-                   old, out);
+    return begin(&m, 0, 0, 0) ? end_one(&m, make(&m.b, count, blocklength, stride, old->dt), old, out) : m.status;
 }
 
 packwright_status packwright_vector(int64_t count, int64_t blocklength, int64_t stride, const packwright_type *old,
                                     packwright_type **out)
 {
-    return vector(false, count, blocklength, stride, old, out);
+    return vector(pw_dt_vector, count, blocklength, stride, old, out);
 }
 
 packwright_status packwright_hvector(int64_t count, int64_t blocklength, int64_t stride_bytes,
                                      const packwright_type *old, packwright_type **out)
 {
-    return vector(true, count, blocklength, stride_bytes, old, out);
+    return vector(pw_dt_hvector, count, blocklength, stride_bytes, old, out);
 }
 
 packwright_status packwright_resized(int64_t lb, int64_t extent, const packwright_type *old, packwright_type **out)
@@ -202,67 +197,60 @@ packwright_status packwright_resized(int64_t lb, int64_t extent, const packwrigh
 
 /* ---- lists --------------------------------------------------------------------------------------------- */
 
-static void check_blocks(making *m, bool in_bytes, int64_t n, const int64_t *lengths, const int64_t *displacements)
+static void check_blocks(making *m, const char *name, int64_t n, const int64_t *lengths, const int64_t *displacements)
 {
     check_count(m, "n", n);
     check_list(m, "blocklengths", n, lengths, 0);
-    check_displacements(m, in_bytes, n, displacements);
+    check_displacements(m, name, n, displacements);
 }
 
-static packwright_status indexed(bool in_bytes, int64_t n, const int64_t *blocklengths, const int64_t *displacements,
+/* `name`: of the displacements. */
+static packwright_status indexed(pw_dt make(pw_builder *, int64_t, const int64_t *, const int64_t *, pw_dt),
+                                 const char *name, int64_t n, const int64_t *blocklengths, const int64_t *displacements,
                                  const packwright_type *old, packwright_type **out)
 {
     making m = {.status = PACKWRIGHT_OK};
 
-    check_blocks(&m, in_bytes, n, blocklengths, displacements);
+    check_blocks(&m, name, n, blocklengths, displacements);
     check_ends(&m, old, out);
-    if (!begin(&m, n, 0, 2))
-        return m.status;
-    return end_one(&m,
-                   in_bytes ? pw_dt_hindexed(&m.b, n, blocklengths, displacements, old->dt)
-                            : pw_dt_indexed(&m.b, n, blocklengths, displacements, old->dt),
-                   old, out);
+    return begin(&m, n, 0, 2) ? end_one(&m, make(&m.b, n, blocklengths, displacements, old->dt), old, out) : m.status;
 }
 
 packwright_status packwright_indexed(int64_t n, const int64_t *blocklengths, const int64_t *displacements,
                                      const packwright_type *old, packwright_type **out)
 {
-    return indexed(false, n, blocklengths, displacements, old, out);
+    return indexed(pw_dt_indexed, "displacements", n, blocklengths, displacements, old, out);
 }
 
 packwright_status packwright_hindexed(int64_t n, const int64_t *blocklengths, const int64_t *displacements_bytes,
                                       const packwright_type *old, packwright_type **out)
 {
-    return indexed(true, n, blocklengths, displacements_bytes, old, out);
+    return indexed(pw_dt_hindexed, "displacements_bytes", n, blocklengths, displacements_bytes, old, out);
 }
 
-static packwright_status indexed_block(bool in_bytes, int64_t n, int64_t blocklength, const int64_t *displacements,
+static packwright_status indexed_block(pw_dt make(pw_builder *, int64_t, int64_t, const int64_t *, pw_dt),
+                                       const char *name, int64_t n, int64_t blocklength, const int64_t *displacements,
                                        const packwright_type *old, packwright_type **out)
 {
     making m = {.status = PACKWRIGHT_OK};
 
     check_count(&m, "n", n);
     check_count(&m, "blocklength", blocklength);
-    check_displacements(&m, in_bytes, n, displacements);
+    check_displacements(&m, name, n, displacements);
     check_ends(&m, old, out);
-    if (!begin(&m, n, 0, 1))
-        return m.status;
-    return end_one(&m,
-                   in_bytes ? pw_dt_hindexed_block(&m.b, n, blocklength, displacements, old->dt)
-                            : pw_dt_indexed_block(&m.b, n, blocklength, displacements, old->dt),
-                   old, out);
+    return begin(&m, n, 0, 1) ? end_one(&m, make(&m.b, n, blocklength, displacements, old->dt), old, out) : m.status;
 }
 
 packwright_status packwright_indexed_block(int64_t n, int64_t blocklength, const int64_t *displacements,
                                            const packwright_type *old, packwright_type **out)
 {
-    return indexed_block(false, n, blocklength, displacements, old, out);
+    return indexed_block(pw_dt_indexed_block, "displacements", n, blocklength, displacements, old, out);
 }
 
 packwright_status packwright_hindexed_block(int64_t n, int64_t blocklength, const int64_t *displacements_bytes,
                                             const packwright_type *old, packwright_type **out)
 {
-    return indexed_block(true, n, blocklength, displacements_bytes, old, out);
+    return indexed_block(pw_dt_hindexed_block, "displacements_bytes", n, blocklength, displacements_bytes, old, out);
 }
 
 static void check_olds(making *m, int64_t n, packwright_type *const *olds)
@@ -278,22 +266,19 @@ packwright_status packwright_struct(int64_t n, const int64_t *blocklengths, cons
                                     packwright_type *const *olds, packwright_type **out)
 {
     making m = {.status = PACKWRIGHT_OK};
-    pw_dt *parts;
+    pw_dt *parts, made;
 
-    check_blocks(&m, true, n, blocklengths, displacements_bytes);
+    check_blocks(&m, "displacements_bytes", n, blocklengths, displacements_bytes);
     check_olds(&m, n, olds);
     check_given(&m, "out", out);
     /* Nodes: at most one for each block of several elements. Entries: the lists of the struct, and its parts. */
     if (!begin(&m, n, 1, 4))
         return m.status;
     parts = pw_arena_take_array(m.b.arena, (size_t)n, sizeof *parts);
-    if (!parts) {
-        packwright_type_free(m.type);
-        return pw_library_no_memory();
-    }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; parts && i < n; i++)
         parts[i] = olds[i]->dt;
-    return end(&m, pw_dt_struct(&m.b, n, blocklengths, displacements_bytes, parts), n, olds, out);
+    made = parts ? pw_dt_struct(&m.b, n, blocklengths, displacements_bytes, parts) : (pw_dt){.node = NULL};
+    return end(&m, made, n, olds, out);
 }
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
@@ -390,6 +375,7 @@ packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, c
                                     packwright_type **out)
 {
     making m = {.status = PACKWRIGHT_OK};
+    pw_dt made = {.node = NULL};
     pw_distribution *d;
 
     check_array(&m, ndims, order, old, out);
@@ -401,10 +387,7 @@ packwright_status packwright_darray(int64_t size, int64_t rank, int64_t ndims, c
     d = pw_arena_take_array(m.b.arena, (size_t)ndims, sizeof *d);
     for (int64_t i = 0; d && i < ndims; i++)
         d[i] = (pw_distribution)distributions[i];
-    if (!d) {
-        packwright_type_free(m.type);
-        return pw_library_no_memory();
-    }
-    return end_one(&m, pw_dt_darray(&m.b, size, rank, ndims, gsizes, d, arguments, psizes, (pw_order)order, old->dt),
-                   old, out);
+    if (d)
+        made = pw_dt_darray(&m.b, size, rank, ndims, gsizes, d, arguments, psizes, (pw_order)order, old->dt);
+    return end_one(&m, made, old, out);
 }
