@@ -28,6 +28,6 @@ pw_verdict pw_hook_Comm_free(MPI_Comm *comm, int *rc)
 pw_verdict pw_hook_Comm_disconnect(MPI_Comm *comm, int *rc)
 {
     if (comm && *comm != MPI_COMM_NULL)
-        pw_pending_sweep_comm(*comm);
+        pw_pending_sweep(true, *comm);
     return pw_hook_Comm_free(comm, rc);
 }

@@ -194,16 +194,15 @@ void pw_pending_forget_comm(MPI_Comm comm);
 /* The program has freed the request of this claimed, unfinished operation. */
 void pw_pending_orphan(pw_pending *p);
 
-/* Tests orphans and settles those that are over. With `wait`, as in MPI_Finalize, it waits until all are. */
-void pw_pending_sweep(bool wait);
-/* Completes the orphans of one communicator. */
-void pw_pending_sweep_comm(MPI_Comm comm);
+/* Tests orphans and settles those that are over. With `wait`, it waits until all of a communicator are, or just all
+ * (MPI_COMM_NULL), as in MPI_Finalize, and keeps no send there (kept.h). */
+void pw_pending_sweep(bool wait, MPI_Comm comm);
 
 /* Called on the way out of every wrapped call: checks cheaply whether there are orphans. */
 PW_INLINE void pw_pending_pass(void)
 {
     if (pw_gate_has_orphans())
-        pw_pending_sweep(false);
+        pw_pending_sweep(false, MPI_COMM_NULL);
 }
 
 /* MPI has ended: destroys the operations that are left, which are persistent ones that the program has not freed. */

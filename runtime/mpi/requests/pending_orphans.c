@@ -117,24 +117,14 @@ static bool begin_sweep(bool wait)
     return true;
 }
 
-static void sweep_both(bool wait, MPI_Comm comm)
+void pw_pending_sweep(bool wait, MPI_Comm comm)
 {
-    if (!begin_sweep(wait))
-        return;
-    sweep(&orphans.owing, orphans.owing.n, wait, comm);
-    sweep(&orphans.holding, wait ? orphans.holding.n : FEW, wait, comm);
-    is_sweeping = false;
-    pthread_mutex_unlock(&orphans.sweeping);
-}
-
-void pw_pending_sweep(bool wait)
-{
-    sweep_both(wait, MPI_COMM_NULL);
+    if (begin_sweep(wait)) {
+        sweep(&orphans.owing, orphans.owing.n, wait, comm);
+        sweep(&orphans.holding, wait ? orphans.holding.n : FEW, wait, comm);
+        is_sweeping = false;
+        pthread_mutex_unlock(&orphans.sweeping);
+    }
     if (wait)
-        pw_kept_forget(MPI_COMM_NULL);
-}
-
-void pw_pending_sweep_comm(MPI_Comm comm)
-{
-    sweep_both(true, comm);
+        pw_kept_forget(comm);
 }

@@ -77,7 +77,7 @@ pw_verdict pw_hook_Finalize(int *rc)
 
     if (!pw_mpi_has_world())
         return PW_PASS;
-    pw_pending_sweep(true);
+    pw_pending_sweep(true, MPI_COMM_NULL);
     if (pw_layout_use_is_reported())
         pw_stats_report_world();
     if (last)
@@ -116,7 +116,8 @@ pw_verdict pw_hook_Session_finalize(MPI_Session *session, int *rc)
 {
     bool last = is_last_user();
 
-    pw_pending_sweep(last); /* operations of other ranks may need more than that this rank waits for its own */
+    /* Operations of other ranks may need more than that this rank waits for its own. */
+    pw_pending_sweep(last, MPI_COMM_NULL);
     if (last && pw_layout_use_is_reported())
         pw_stats_report_process();
     if (last)
