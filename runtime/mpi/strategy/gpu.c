@@ -269,7 +269,7 @@ static void gpu_give(pw_staging *s)
         pw_pool_give(s->data, s->buffer.bytes);
 }
 
-/* ---- fields that the three strategies share ---------------------------------------------------------------------- */
+/* ---- the three strategies ---------------------------------------------------------------------------------------- */
 
 /* The functions that the strategies for GPU memory have in common. `memory` (a pw_gpu_memory) and `path` (a
  * pw_gpu_path) say how they differ. */
@@ -277,26 +277,12 @@ static void gpu_give(pw_staging *s)
     .announce = gpu_announce, .pack = gpu_pack, .unpack = gpu_unpack, .give = gpu_give, .expect = gpu_expect, \
     .begin = gpu_begin, .finish = gpu_finish, .await = gpu_await, .is_fusable = gpu_is_fusable, .is_over = gpu_is_over
 
-/* ---- device ------------------------------------------------------------------------------------------------------ */
-
-/* device: a kernel packs into device memory, which goes to an MPI that takes such buffers. */
-
+/* A kernel packs into device memory, which goes to an MPI that takes such buffers. */
 const pw_strategy pw_strategy_device = {.take = gpu_take, ALIKE, .memory = PW_GPU_DEVICE_MEMORY, .path = PW_GPU_DIRECT};
 
-/* ---- one_shot ---------------------------------------------------------------------------------------------------- */
-
-/* one_shot: the kernel writes to (and reads from) mapped pinned host memory, which MPI sends. */
-
+/* The kernel writes to (and reads from) mapped pinned host memory, which MPI sends. */
 const pw_strategy pw_strategy_one_shot = {
     .take = gpu_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_DIRECT};
-
-/* ---- staged ------------------------------------------------------------------------------------------------------ */
-
-/*
- * staged: a kernel packs into device memory, one copy takes that to pinned host memory, which MPI sends. Contiguous
- * buffers need no kernel. This is the last resort for an MPI that does not take GPU memory: it also works with
- * ordinary host memory.
- */
 
 /* The driver copies from pageable host memory, too, but slower. */
 static pw_status staged_take(pw_staging *s)
@@ -308,5 +294,7 @@ static pw_status staged_take(pw_staging *s)
     return s->data ? PW_OK : PW_ERR_NOMEM;
 }
 
+/* A kernel packs into device memory, one copy takes that to pinned host memory, which MPI sends. Contiguous buffers
+ * need no kernel. This is the last resort for an MPI that does not take GPU memory: ordinary host memory will do. */
 const pw_strategy pw_strategy_staged = {
     .take = staged_take, ALIKE, .memory = PW_GPU_PINNED_MEMORY, .path = PW_GPU_STAGED};
