@@ -300,9 +300,8 @@ pw_gpu_lane *pw_gpu_lane_take_kept(pw_gpu *gpu)
 {
     pw_gpu_lane *lane = take_idle_lane(gpu->pool);
 
-    if (!lane && (atomic_load_explicit(&gpu->pool->lanes_made, memory_order_relaxed) >= KEPT_LANES ||
-                  lane_create(gpu, &lane) != PW_OK))
-        return NULL;
+    if (!lane && atomic_load_explicit(&gpu->pool->lanes_made, memory_order_relaxed) < KEPT_LANES)
+        lane_create(gpu, &lane);
     return lane;
 }
 
