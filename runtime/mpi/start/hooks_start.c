@@ -97,18 +97,11 @@ pw_verdict pw_hook_Abort(MPI_Comm comm, int code, int *rc)
 
 #if PW_MPI_HAS(4, 0)
 
-/* Opens the segment for a new session, if the end of earlier sessions has closed it. */
-static void session_started(void)
-{
-    if (atomic_fetch_add(&users, 1) == 0)
-        pw_segment_open();
-}
-
 pw_verdict pw_hook_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session, int *rc)
 {
     *rc = pw_next.MPI_Session_init(info, errhandler, session);
-    if (*rc == MPI_SUCCESS)
-        session_started();
+    if (*rc == MPI_SUCCESS && atomic_fetch_add(&users, 1) == 0)
+        pw_segment_open(); /* the end of earlier sessions may have closed it */
     return PW_DONE;
 }
 
