@@ -51,11 +51,6 @@ typedef struct record {
 
 _Static_assert(RECORDS * sizeof(record) <= PW_COMMONS_PART_BYTES, "the table has room in the memory in common");
 
-static record *records(void)
-{
-    return pw_commons_part_of(PW_COMMONS_WINDOWS);
-}
-
 static uint64_t tag_of(const part *p)
 {
     uint64_t tag = (p->inode * UINT64_C(0x9e3779b97f4a7c15)) ^ (p->device * UINT64_C(0xbf58476d1ce4e5b9));
@@ -79,7 +74,7 @@ static bool is_of(const record *r, const part *p)
 /* Announces a part. Returns false if there is no room, or no memory in common. */
 static bool announce(const part *p)
 {
-    record *table = records();
+    record *table = pw_commons_part_of(PW_COMMONS_WINDOWS);
     uint64_t tag = tag_of(p);
 
     for (int i = 0; i < PROBES && table; i++) {
@@ -102,8 +97,9 @@ static bool announce(const part *p)
 }
 
 /* Finds a record from the probe `*from` on. */
-static record *find(record *table, const part *p, int *from)
+static record *find(const part *p, int *from)
 {
+    record *table = pw_commons_part_of(PW_COMMONS_WINDOWS);
     uint64_t tag = tag_of(p);
 
     while (table && *from < PROBES) {
@@ -119,7 +115,7 @@ static record *find(record *table, const part *p, int *from)
 static void withdraw(const part *p)
 {
     int from = 0;
-    record *r = find(records(), p, &from);
+    record *r = find(p, &from);
 
     if (r)
         atomic_store_explicit(&r->tag, FREE, memory_order_release);
@@ -129,9 +125,8 @@ static void withdraw(const part *p)
  * rank has announced it, or several have. */
 static bool find_part(part *out)
 {
-    record *table = records();
     int from = 0;
-    record *r = find(table, out, &from);
+    record *r = find(out, &from);
 
     if (!r)
         return false;
@@ -139,7 +134,7 @@ static bool find_part(part *out)
     out->at = atomic_load_explicit(&r->at, memory_order_acquire);
     out->bytes = atomic_load_explicit(&r->bytes, memory_order_acquire);
     out->unit = atomic_load_explicit(&r->unit, memory_order_acquire);
-    return atomic_load_explicit(&r->tag, memory_order_relaxed) == tag_of(out) && !find(table, out, &from);
+    return atomic_load_explicit(&r->tag, memory_order_relaxed) == tag_of(out) && !find(out, &from);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
