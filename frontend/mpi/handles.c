@@ -1,5 +1,7 @@
 #include "frontend/mpi/handles.h"
 
+#include <pthread.h>
+
 #ifdef OPEN_MPI
 
 #include <dlfcn.h>
@@ -39,3 +41,18 @@ bool pw_mpi_handles_find(void)
 }
 
 #endif
+
+static bool found;
+
+static void find_once(void)
+{
+    found = pw_mpi_handles_find();
+}
+
+bool pw_mpi_handles_found(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, find_once);
+    return found;
+}

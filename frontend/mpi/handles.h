@@ -63,5 +63,7 @@ PW_MPI_HANDLES(X)
 
 /* Looks for them in the global scope. False: there is no MPI in it. Not thread safe, but idempotent. */
 bool pw_mpi_handles_find(void);
+/* Looks once, and returns what was found then. Thread safe. */
+bool pw_mpi_handles_found(void);
 
 #endif

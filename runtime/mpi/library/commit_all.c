@@ -1,6 +1,6 @@
 /*
  * PACKWRIGHT_Type_commit_all: commits, and has the interposer prepare the type if it is there
- * (runtime/mpi/strategy/prepare.h). Data: whether there is an MPI. Invariant: without the interposer it is a commit.
+ * (runtime/mpi/strategy/prepare.h). Data: none. Invariant: without the interposer it is a commit.
  */
 #include "frontend/mpi/handles.h"
 #include "frontend/mpi/weak.h"
@@ -8,26 +8,15 @@
 
 #include <packwright/packwright-mpi.h>
 
-#include <pthread.h>
-
 #pragma weak packwright_prepare_type
 /* The program's own call, which the interposer sees. */
 #pragma weak MPI_Type_commit
 
-static bool is_mpi_there;
-
-static void look_for_mpi(void)
-{
-    is_mpi_there = pw_mpi_handles_find() && MPI_Type_commit;
-}
-
 int PACKWRIGHT_Type_commit_all(MPI_Comm comm, MPI_Datatype *type)
 {
-    static pthread_once_t looked = PTHREAD_ONCE_INIT;
     int between_groups, rc;
 
-    pthread_once(&looked, look_for_mpi);
-    if (!is_mpi_there)
+    if (!pw_mpi_handles_found() || !MPI_Type_commit)
         return MPI_ERR_OTHER;
     rc = PMPI_Comm_test_inter(comm, &between_groups); /* finds out whether `comm` is a communicator */
     if (rc == MPI_SUCCESS)

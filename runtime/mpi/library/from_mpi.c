@@ -8,16 +8,7 @@
 
 #include <packwright/packwright-mpi.h>
 
-#include <pthread.h>
 #include <stdlib.h>
-
-/* The MPI's functions are weak references, and handles may be addresses inside it: both are there when an MPI is. */
-static bool is_mpi_there;
-
-static void look_for_mpi(void)
-{
-    is_mpi_there = pw_mpi_handles_find() && PMPI_Type_get_envelope;
-}
 
 static packwright_status fail_to_decode(pw_status status, const pw_diag *diag)
 {
@@ -43,7 +34,6 @@ static packwright_status convert(const pw_type *raw, pw_arena *arena, packwright
 
 packwright_status packwright_from_mpi(MPI_Datatype datatype, packwright_type **out)
 {
-    static pthread_once_t looked = PTHREAD_ONCE_INIT;
     pw_diag diag = {.status = PW_OK};
     packwright_status result;
     pw_status status;
@@ -52,8 +42,8 @@ packwright_status packwright_from_mpi(MPI_Datatype datatype, packwright_type **o
 
     if (!out)
         return packwright_fail(PACKWRIGHT_ERR_INVALID, "out is NULL");
-    pthread_once(&looked, look_for_mpi);
-    if (!is_mpi_there)
+    /* The MPI's functions are weak references, and handles may be addresses in it: both are there when an MPI is. */
+    if (!pw_mpi_handles_found() || !PMPI_Type_get_envelope)
         return packwright_fail(PACKWRIGHT_ERR_UNSUPPORTED, "there is no MPI in this process");
     arena = pw_arena_create();
     status = arena ? pw_mpi_decode(datatype, arena, &type, &diag) : PW_ERR_NOMEM;
