@@ -16,9 +16,7 @@ bool pw_block_describe(const pw_side *side, int i, pw_message *m)
     *m = (pw_message){.kind = side->kind,
                       .role = pw_use_role(side->use),
                       .entry = entry,
-                      .buffer = {.base = (char *)side->buf +
-                                         pw_side_displ(side, i, entry->layout ? entry->layout->extent : entry->size),
-                                 .count = count}};
+                      .buffer = {.base = pw_side_base(side, i, entry), .count = count}};
     return pw_message_find(m);
 }
 

@@ -42,16 +42,6 @@ static bool may_stay(const pw_side *side)
     return is_typed(side) && side->displs.wide;
 }
 
-static int64_t extent_of(const pw_entry *entry)
-{
-    return entry->layout ? entry->layout->extent : entry->size;
-}
-
-static char *base_of(const pw_side *side, int i, const pw_entry *entry)
-{
-    return (char *)side->buf + pw_side_displ(side, i, extent_of(entry));
-}
-
 /* Open MPI sees by itself that a block is contiguous. What must not be staged must not be passed as bytes either. */
 static bool can_pass_bytes(const pw_message *m)
 {
@@ -79,7 +69,7 @@ static handling handling_of(const pw_side *side, int i, pw_message *m)
                       .buffer = {.count = pw_side_count(side, i)}};
     if (!is_typed(side) && side->buf == MPI_BOTTOM && m->entry->touches_origin)
         return IS_IMPOSSIBLE;
-    m->buffer.base = base_of(side, i, m->entry);
+    m->buffer.base = pw_side_base(side, i, m->entry);
     if (pw_message_describe(m)) {
         if (!may_stay(side) || pw_mirror_is_needed(m) || !pw_message_is_left(m))
             return IS_STAGED;
@@ -127,7 +117,7 @@ static void find_out(const pw_side *side, int i, const known *before, known *k)
         return;
     }
     *k = *before;
-    b->base = base_of(side, i, k->m.entry);
+    b->base = pw_side_base(side, i, k->m.entry);
     b->count = pw_side_count(side, i);
     if (__builtin_mul_overflow(b->count, k->m.entry->size, &b->bytes))
         k->how = IS_IMPOSSIBLE;
@@ -331,7 +321,7 @@ static bool continues(const pw_run *run, const pw_message *m, const char *data, 
     const pw_buffer *b = &run->part.buffer;
 
     return run->use == use && (char *)run->part.data + b->bytes == data &&
-           (char *)b->base + b->count * extent_of(m->entry) == m->buffer.base;
+           (char *)b->base + b->count * pw_entry_extent(m->entry) == m->buffer.base;
 }
 
 /* Adds block i, which lies at `at` in the staging buffer, to the runs. */

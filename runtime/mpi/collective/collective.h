@@ -163,14 +163,14 @@ static inline MPI_Datatype pw_side_type(const pw_side *side, int i)
     return side->form == PW_SIDE_TYPED ? side->types[i] : side->type;
 }
 
-/* The bytes from the buffer's address to block i, whose type has this extent. */
-static inline int64_t pw_side_displ(const pw_side *side, int i, int64_t extent)
+/* The address from which the displacements of block i count, whose type has this entry. */
+static inline char *pw_side_base(const pw_side *side, int i, const pw_entry *entry)
 {
     switch (side->form) {
-    case PW_SIDE_EQUAL: return i * side->count * extent;
-    case PW_SIDE_VARYING: return pw_displ_at(side->displs, i) * extent;
-    case PW_SIDE_TYPED: return pw_displ_at(side->displs, i);
-    default: return 0;
+    case PW_SIDE_EQUAL: return (char *)side->buf + i * side->count * pw_entry_extent(entry);
+    case PW_SIDE_VARYING: return (char *)side->buf + pw_displ_at(side->displs, i) * pw_entry_extent(entry);
+    case PW_SIDE_TYPED: return (char *)side->buf + pw_displ_at(side->displs, i);
+    default: return side->buf;
     }
 }
 

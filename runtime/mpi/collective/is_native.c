@@ -85,7 +85,7 @@ PW_INLINE bool uniform_is_native(const pw_side *side, const pw_entry *entry, int
     if (PW_UNLIKELY(!entry))
         return last && blocks == 1 && side->form <= PW_SIDE_EQUAL &&
                pw_is_native(kind, PW_BOTH, side->type, side->buf, total, MPI_ANY_SOURCE, pw_side_staged(side, 1));
-    if (first != 0 && __builtin_mul_overflow(first, entry->layout ? entry->layout->extent : entry->size, &away))
+    if (first != 0 && __builtin_mul_overflow(first, pw_entry_extent(entry), &away))
         return false;
     if (pw_entry_is_left(entry))
         return true;

@@ -62,6 +62,12 @@ PW_INLINE bool pw_entry_is_left(const pw_entry *entry)
     return entry == &pw_entry_left_to_mpi;
 }
 
+/* The extent of an object, of a type without a layout its size. */
+PW_INLINE int64_t pw_entry_extent(const pw_entry *entry)
+{
+    return entry->layout ? entry->layout->extent : entry->size;
+}
+
 typedef bool pw_entry_asked(void *arg, const pw_entry *entry);
 
 #endif
