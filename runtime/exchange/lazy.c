@@ -341,9 +341,9 @@ pw_lazy_readers pw_lazy_serves(void)
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */
 
-char *pw_reserve(size_t bytes, size_t alignment, int protection)
+char *pw_reserve(size_t bytes, size_t alignment)
 {
-    char *all = mmap(NULL, bytes + alignment, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *all = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     size_t before;
 
     if (all == MAP_FAILED)
@@ -369,8 +369,7 @@ static bool is_strict(void)
 }
 
 /* Whether writable addresses without pages take nothing that the program may need. They do where its addresses or its
- * data are limited (RLIMIT_AS, RLIMIT_DATA), and where the system promises no more memory than it has
- * (vm.overcommit_memory is 2). */
+ * data are limited (RLIMIT_AS, RLIMIT_DATA), and where the system promises no more memory than it has. */
 static bool is_free(void)
 {
     struct rlimit all, data;
@@ -417,7 +416,7 @@ char *pw_lazy_map(uint32_t shift, uint32_t count)
 {
     size_t bytes = (size_t)count << shift, one = (size_t)1 << shift;
     char *base = pw_lazy_serves() != PW_LAZY_NOBODY && one >= page() && is_free()
-                     ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT, PROT_NONE)
+                     ? pw_reserve(bytes, one < ALIGNMENT ? one : ALIGNMENT)
                      : NULL;
 
     if (!base || (prepare(base, bytes) && add((region){.base = base, .shift = shift, .count = count})))

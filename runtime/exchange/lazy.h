@@ -50,8 +50,8 @@ bool pw_lazy_clear(void *block);
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */
 
-/* Maps `bytes` bytes of private memory without reserving swap for them, at a multiple of `alignment`. `bytes` and
- * `alignment` are multiples of a page; `protection` is mmap's. The caller unmaps them. NULL: there is no room. */
-char *pw_reserve(size_t bytes, size_t alignment, int protection);
+/* Maps `bytes` bytes of private memory that nobody may access yet, at a multiple of `alignment`. Both are multiples of
+ * a page. The caller unmaps them. NULL: there is no room. */
+char *pw_reserve(size_t bytes, size_t alignment);
 
 #endif

@@ -100,7 +100,7 @@ static bool make_pages(uint64_t at, uint64_t bytes)
 static void *map(uint64_t at, uint64_t bytes, uint64_t alignment)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
-    char *base = pw_reserve(whole, alignment > page ? alignment : page, PROT_NONE);
+    char *base = pw_reserve(whole, alignment > page ? alignment : page);
 
     if (!base)
         return NULL;
