@@ -54,19 +54,16 @@ static const part parts[] = {
     {.start = pw_sharing_start},                                                    /* where peers are */
     {.close = pw_pool_trim},                                                        /* staging buffers */
     {.start = start_types, .leave = pw_registry_leave, .close = pw_registry_close}, /* datatypes */
-    /* layouts of other processes */
-    {.start = pw_direct_start, .close = pw_xpmem_end},
-    {.start = pw_stats_start, .close = pw_origin_close}, /* statistics */
-    {.start = pw_strategy_start},                        /* strategies */
-    {.start = start_notes},                              /* types not learned yet */
-    /* requests */
-    {.start = pw_pending_start, .always = true, .close = pw_pending_close},
-    /* deferred sends */
-    {.start = pw_deferred_start, .always = true, .close = pw_deferred_close},
-    {.leave = pw_communicator_leave},                                           /* communicators */
-    {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop}, /* the network */
-    {.leave = pw_dense_type_leave},                                             /* the dense types of collectives */
-    {.start = pw_rma_start, .always = true, .leave = pw_rma_leave},             /* one-sided operations */
+    {.start = pw_direct_start, .close = pw_xpmem_end},                              /* layouts of other processes */
+    {.start = pw_stats_start, .close = pw_origin_close},                            /* statistics */
+    {.start = pw_strategy_start},                                                   /* strategies */
+    {.start = start_notes},                                                         /* types not learned yet */
+    {.start = pw_pending_start, .always = true, .close = pw_pending_close},         /* requests */
+    {.start = pw_deferred_start, .always = true, .close = pw_deferred_close},       /* deferred sends */
+    {.leave = pw_communicator_leave},                                               /* communicators */
+    {.start = pw_remote_start, .leave = pw_remote_leave, .close = pw_net_stop},     /* the network */
+    {.leave = pw_dense_type_leave},                                                 /* the dense types of collectives */
+    {.start = pw_rma_start, .always = true, .leave = pw_rma_leave},                 /* one-sided operations */
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
