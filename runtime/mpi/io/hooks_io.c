@@ -25,8 +25,7 @@
 /*
  * The views of open files, by handle, as far as they decide how a buffer may be written or read as bytes. They are
  * noted when the program sets them, because MPI_File_get_view makes datatypes, which takes as long as a short write. A
- * file that is not in the table has the view it was opened with: bytes, native and plain. Once a view could not be
- * noted, no view counts as native.
+ * file that is not in the table has the view it was opened with: bytes, native and plain.
  */
 
 /* A view as a value of the table. NATIVE: the file holds the bytes as memory does. KINDS: pw_io_view_kind, which is 0
