@@ -31,6 +31,12 @@ typedef enum pw_strategy_id {
         PW_STRATEGY_COUNT
 } pw_strategy_id;
 
+static const char *const pw_strategy_names[] = {
+#define X(symbol, name, packed, help) #name,
+    PW_STRATEGIES(X)
+#undef X
+};
+
 /* The names as PW_ENV_TABLE lists words: "|native|packed|...". */
 #define PW_STRATEGY_WORD(symbol, name, packed, help) "|" #name
 #define PW_STRATEGY_WORDS PW_STRATEGIES(PW_STRATEGY_WORD)

@@ -8,11 +8,6 @@
 
 enum { WIDEST = 4 }; /* a range of sizes is printed as one if its largest is at most so many times its smallest */
 
-const char *const pw_stats_strategies[] = {
-#define X(symbol, name, packed, help) #name,
-    PW_STRATEGIES(X)
-#undef X
-};
 const char *const pw_stats_kinds[] = {"blocking", "nonblocking", "collective", "neighbourhood", "one-sided", "I/O"};
 const char *const pw_stats_memories[] = {"host memory", "GPU memory"};
 
@@ -21,7 +16,7 @@ _Static_assert(sizeof pw_stats_kinds / sizeof *pw_stats_kinds == PW_CALL_KINDS, 
 void pw_stats_choice_read(pw_stats_choice *choice, pw_data site)
 {
     pw_data ways = pw_data_object(site, "ways");
-    double native = pw_data_number(pw_data_object(ways, pw_stats_strategies[pw_way_left]), "tried");
+    double native = pw_data_number(pw_data_object(ways, pw_strategy_names[pw_way_left]), "tried");
 
     *choice = (pw_stats_choice){.hash = pw_data_hash(site, "hash"),
                                 .low = pw_data_whole(site, "low"),
@@ -29,7 +24,7 @@ void pw_stats_choice_read(pw_stats_choice *choice, pw_data site)
                                 .kind = (int32_t)pw_data_whole(site, "kind"),
                                 .memory = (int32_t)pw_data_whole(site, "memory")};
     for (int id = 0; id < PW_STRATEGY_COUNT; id++) {
-        pw_data way = pw_data_object(ways, pw_stats_strategies[id]);
+        pw_data way = pw_data_object(ways, pw_strategy_names[id]);
         double tried = pw_data_number(way, "tried");
         bool can = pw_data_has(way, "total");
 

@@ -51,8 +51,8 @@ void pw_stats_choice_read(pw_stats_choice *choice, pw_data site);
 int pw_stats_choice_most_used(const pw_stats_choice *choice);
 /* Whether these are blocks that a rank sends to itself by one copy, or could. Their hash is of two layouts. */
 bool pw_stats_choice_is_to_oneself(const pw_stats_choice *choice);
-/* Words: of strategies, of kinds of calls, of places of buffers. */
-extern const char *const pw_stats_strategies[], *const pw_stats_kinds[], *const pw_stats_memories[];
+/* Words: of kinds of calls, of places of buffers. */
+extern const char *const pw_stats_kinds[], *const pw_stats_memories[];
 
 /* Merges records of one size class or of neighbouring ones that mostly took the same strategy. Orders by layout, place,
  * kind of call and size. */

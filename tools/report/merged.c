@@ -164,7 +164,7 @@ static void put_sums(pw_json *json, const pw_stats_rank *r)
 
 static void put_strategy(pw_json *json, const pw_stats_cell *cell, int id)
 {
-    pw_json_open(json, pw_stats_strategies[id], '{');
+    pw_json_open(json, pw_strategy_names[id], '{');
     pw_json_int(json, "uses", cell->uses);
     if (cell->ranks)
         put_seconds(json, "estimated_seconds", cell->total);
@@ -180,7 +180,7 @@ static void put_choice(pw_json *json, const pw_stats_choice *c)
     pw_json_int(json, "up_to_bytes", c->high);
     pw_json_string(json, "kind", pw_stats_kinds[c->kind]);
     pw_json_string(json, "place", pw_stats_memories[c->memory]);
-    pw_json_string(json, "mostly", pw_stats_strategies[pw_stats_choice_most_used(c)]);
+    pw_json_string(json, "mostly", pw_strategy_names[pw_stats_choice_most_used(c)]);
     pw_json_open(json, "strategies", '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (c->cells[id].uses || c->cells[id].ranks)
@@ -217,7 +217,7 @@ static void put_used(pw_json *json, const pw_stats_record *r, int of, int direct
     pw_json_open(json, pw_data_transfers[of][direction], '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
         if (r->used[of][id][direction])
-            pw_json_int(json, pw_stats_strategies[id], r->used[of][id][direction]);
+            pw_json_int(json, pw_strategy_names[id], r->used[of][id][direction]);
     pw_json_close(json, '}');
 }
 
@@ -286,7 +286,7 @@ static void put_type(pw_json *json, const pw_report *report, const pw_stats_reco
     pw_json_int(json, "moved_bytes", r->moved);
     pw_json_int(json, "messages", pw_stats_transfers(r, PW_STATS_MESSAGES));
     pw_json_int(json, "accesses", pw_stats_accesses(r));
-    pw_json_string(json, "mostly", most < PW_STRATEGY_COUNT ? pw_stats_strategies[most] : "");
+    pw_json_string(json, "mostly", most < PW_STRATEGY_COUNT ? pw_strategy_names[most] : "");
     for (int of = 0; of < PW_STATS_BELONGINGS; of++)
         for (int direction = 0; direction < PW_STATS_BOTH; direction++)
             put_used(json, r, of, direction);

@@ -13,7 +13,7 @@ void pw_stats_read(pw_stats_record *r, pw_data type, int64_t rank)
             pw_data used = pw_data_object(type, pw_data_transfers[of][direction]);
 
             for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-                r->used[of][id][direction] = pw_data_whole(used, pw_stats_strategies[id]);
+                r->used[of][id][direction] = pw_data_whole(used, pw_strategy_names[id]);
         }
     r->ranks = 1;
     r->least = r->most = r->nanoseconds;

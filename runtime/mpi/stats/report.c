@@ -15,12 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const strategies[] = {
-#define X(symbol, name, packed, help) #name,
-    PW_STRATEGIES(X)
-#undef X
-};
-
 static void put_count(pw_json *json, const char *name, int64_t count)
 {
     if (count)
@@ -36,7 +30,7 @@ static void put_used(pw_json *json, const pw_entry *entry, pw_transfer_kind of, 
 
     pw_json_open(json, words[of][direction], '{');
     for (int id = 0; id < PW_STRATEGY_COUNT; id++)
-        put_count(json, strategies[id], entry->choices.used[of][id][direction]);
+        put_count(json, pw_strategy_names[id], entry->choices.used[of][id][direction]);
     pw_json_close(json, '}');
 }
 
@@ -128,7 +122,7 @@ static void put_site(void *arg, const pw_site *site)
     put_count(json, "memory", (site->key.place & 0xffff) != 0);
     pw_json_open(json, "ways", '{');
     for (int id = 0; id < site->ways; id++)
-        put_way(json, &site->cells[id], strategies[id]);
+        put_way(json, &site->cells[id], pw_strategy_names[id]);
     pw_json_close(json, '}');
     pw_json_close(json, '}');
 }
