@@ -131,6 +131,9 @@ static bool open_staging(pw_staging *s, pw_io_call *call, pw_verdict *verdict, i
         return false;
     call->view = view_of(call->fh);
     needed = pw_mirror_is_needed(&m);
+    /* ROMIO waits for ever for a nonblocking write from contiguous memory that fails, as on a full disk. */
+    if (!needed && call->with_request && !call->reads && !PW_MPI_IS_OPEN_MPI)
+        return false;
     if (!needed && !(call->view & NATIVE && pw_io_type_is_plain(call->type)))
         return false;
     call->bytes = m.buffer.bytes;

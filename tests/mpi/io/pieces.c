@@ -298,7 +298,8 @@ static void check_short_reads(void)
     free(memory);
 }
 
-/* Beyond the limit of a file's size the system writes no more. */
+/* Beyond the limit of a file's size the system writes no more. MPI gets the same call, but bytes where it blocks:
+ * MPICH would wait for ever for a nonblocking write of bytes. */
 static void check_failing(way how)
 {
     static unsigned char bytes[BYTES];
@@ -320,7 +321,7 @@ static void check_failing(way how)
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &some);
     rc[0] = MPI_carry_out(f.ours, &t, &status[0]);
-    rc[1] = PMPI_carry_out(f.theirs, &dense, &status[1]);
+    rc[1] = PMPI_carry_out(f.theirs, how == LATER ? &t : &dense, &status[1]);
     setrlimit(RLIMIT_FSIZE, &all);
     CHECK(test_class_of(rc[0]) == test_class_of(rc[1]), "beyond the limit: error classes %d and %d",
           test_class_of(rc[0]), test_class_of(rc[1]));
@@ -345,6 +346,9 @@ int main(int argc, char **argv)
     check_short_reads();
     check_failing(AT);
     check_failing(POINTER);
+#ifndef OPEN_MPI /* which crashes in MPI_Wait, with any memory */
+    check_failing(LATER);
+#endif
     rc = test_result();
     MPI_Finalize();
     return rc;
