@@ -28,8 +28,8 @@
  * be disturbed. So the next window tries again what may have lost for that, and then believes what it sees.
  *
  * Times are nanoseconds; a clock is never read. What one rank waits for another one in a round the other one does not,
- * so a round takes what its ranks took on average. Times only ever grow by what else the machine does, so of all rounds
- * of a slot the shortest one counts.
+ * so a round takes what its ranks took on average. Times mostly grow by what else the machine does, so of the rounds of
+ * a slot one of the shortest counts.
  */
 #ifndef PW_RUNTIME_CHOICE_TRIAL_H
 #define PW_RUNTIME_CHOICE_TRIAL_H
