@@ -131,9 +131,6 @@ static bool open_staging(pw_staging *s, pw_io_call *call, pw_verdict *verdict, i
         return false;
     call->view = view_of(call->fh);
     needed = pw_mirror_is_needed(&m);
-    /* ROMIO waits for ever for a nonblocking write from contiguous memory that fails, as on a full disk. */
-    if (!needed && call->with_request && !call->reads && !PW_MPI_IS_OPEN_MPI)
-        return false;
     if (!needed && !(call->view & NATIVE && pw_io_type_is_plain(call->type)))
         return false;
     call->bytes = m.buffer.bytes;
@@ -164,6 +161,29 @@ static int call_with(const pw_staging *s, const pw_io_call *call, int64_t bytes)
     staged.type = MPI_BYTE;
     staged.large = bytes > INT_MAX;
     return staged.next(&staged);
+}
+
+/*
+ * Does what call_with does for a nonblocking write, with the bytes as one object with a gap behind it. From contiguous
+ * memory ROMIO writes nonblocking, calls a write that is cut short, as on a full disk, a success, and waits for ever
+ * for one that fails; an object with gaps it copies and writes before the call ends, and then says what has failed.
+ */
+static int write_object_with(const pw_staging *s, const pw_io_call *call)
+{
+    pw_io_call staged = *call;
+    MPI_Datatype bytes;
+    int rc;
+
+    staged.buf = s->data;
+    staged.count = 1;
+    staged.large = false;
+    PMPI_Type_contiguous((int)call->bytes, MPI_BYTE, &bytes);
+    PMPI_Type_create_resized(bytes, 0, (MPI_Aint)call->bytes + 1, &staged.type);
+    PMPI_Type_free(&bytes);
+    PMPI_Type_commit(&staged.type);
+    rc = staged.next(&staged);
+    PMPI_Type_free(&staged.type);
+    return rc;
 }
 
 /* ---- blocking ---------------------------------------------------------------------------------------------------- */
@@ -244,7 +264,8 @@ static pw_verdict carry_out_later(pw_io_call *call, int *rc)
         return verdict;
     }
     op->pending = (pw_pending){.ops = call->reads ? &read_ops : &write_ops, .comm = MPI_COMM_NULL};
-    *rc = call_with(&op->staging, call, op->staging.buffer.bytes);
+    *rc = call->reads || PW_MPI_IS_OPEN_MPI || call->bytes > INT_MAX ? call_with(&op->staging, call, call->bytes)
+                                                                     : write_object_with(&op->staging, call);
     if (*rc == MPI_SUCCESS)
         pw_pending_track(*call->request, &op->pending);
     else
