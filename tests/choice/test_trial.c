@@ -99,7 +99,6 @@ static double run_ranks(const world *w, rank *ranks, int n, int64_t first, int64
         int way = before;
 
         for (int i = 0; i < n; i++) {
-
             turns[i] = turn(&ranks[i], round);
             way = ranks[i].way[turns[i].slot];
             cost += (round < w->ready && way == w->ways - 1 ? w->slow : w->cost[way]) *
