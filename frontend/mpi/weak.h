@@ -64,6 +64,7 @@
 #pragma weak PMPI_Type_commit
 #pragma weak PMPI_Type_contiguous
 #pragma weak PMPI_Type_create_keyval
+#pragma weak PMPI_Type_create_resized
 #pragma weak PMPI_Type_delete_attr
 #pragma weak PMPI_Type_f2c
 #pragma weak PMPI_Type_free
